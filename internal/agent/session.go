@@ -1,0 +1,140 @@
+package agent
+
+import (
+	"encoding/json"
+	"time"
+
+	"example.com/datamind/internal/hooks"
+)
+
+// A State is where a session stands.
+//
+//	from      trigger   to
+//	idle      submit    running
+//	running   pause     waiting   the turn ended with approvals open
+//	running   finish    idle
+//	running   fail      idle
+//	waiting   submit    running   the user went on talking; the approvals stay open
+//	waiting   resolve   running   the last open approval was answered or expired
+//	any       close     closed
+type State string
+
+// The states.
+const (
+	Idle    State = "idle"
+	Running State = "running"
+	Waiting State = "waiting" // for a person to answer an [Approval]
+	Closed  State = "closed"
+)
+
+// A Trigger moves a session from one state to another.
+type Trigger string
+
+// The triggers.
+const (
+	Submit  Trigger = "submit"
+	Pause   Trigger = "pause"
+	Resolve Trigger = "resolve"
+	Finish  Trigger = "finish"
+	Fail    Trigger = "fail"
+	Close   Trigger = "close"
+)
+
+// Next returns the state that t leads to from s, or an error of
+// [CodeConflict]: this table is the only place that knows.
+func (s State) Next(t Trigger) (State, error) { panic(skeleton) }
+
+// A Session is one conversation of one user.
+type Session struct {
+	ID      string
+	User    string
+	Tenant  string
+	Title   string
+	Source  string // the data source that its queries go to; never changes
+	State   State
+	Created time.Time
+	Updated time.Time
+}
+
+// A Role says who a message is from.
+type Role string
+
+// The roles.
+const (
+	RoleUser      Role = "user"
+	RoleAssistant Role = "assistant"
+	RoleTool      Role = "tool"
+)
+
+// A Message is one entry of a session's history, as the model sees it: after
+// every rewrite.
+type Message struct {
+	ID      string
+	Session string
+	Turn    string
+	Role    Role
+	Text    string
+	Calls   []ToolCall // RoleAssistant
+	Call    string     // RoleTool: the ID of the call that it answers
+	At      time.Time
+}
+
+// A ToolCall is the model's wish to use a tool.
+type ToolCall struct {
+	ID   string // unique in its turn; the server's where the model gave none or repeats it
+	Tool string
+	Args json.RawMessage
+	Sent json.RawMessage // as the model sent them; nil where no hook rewrote them
+
+	// Hold says that an earlier call of the same message waits for a person: if
+	// this one writes, it is not run but [Held].
+	Hold bool
+}
+
+// A Turn is one message of the user and all that follows from it.
+type Turn struct {
+	ID      string
+	Session Session
+	History []Message
+	Text    string
+	Lang    string     // of the person, "en" or "zh-Hans"
+	Replay  []ToolCall // confirmed calls to run before the model goes on
+}
+
+// An Approval is a hook's question to a person that holds up a tool call.
+type Approval struct {
+	ID          string
+	Session     string
+	Turn        string
+	User        string
+	Call        ToolCall
+	Hook        string
+	Question    hooks.AskUser     // its Details with the preview's members added
+	Fingerprint hooks.Fingerprint // "digest" in public JSON
+	Typed       string            // what must be typed to confirm; empty: nothing
+	Asked       time.Time
+	Expires     time.Time
+	Extended    int // times that a person asked for more time
+
+	State  ApprovalState
+	By     string // who decided
+	At     time.Time
+	Record uint64 // of the decision in the audit log
+}
+
+// An ApprovalState is where an approval stands. It leaves pending once, by
+// compare-and-set.
+type ApprovalState string
+
+// The states of an approval.
+const (
+	ApprovalPending   ApprovalState = "pending"
+	ApprovalConfirmed ApprovalState = "confirmed"
+	ApprovalCancelled ApprovalState = "cancelled"
+	ApprovalExpired   ApprovalState = "expired"
+)
+
+// Reply is what the answer adds to the next turn's message, for the model to
+// read: go ahead, with the question's ConfirmArgs, or find another way. lang is
+// the user's language, "en" or "zh-Hans".
+func (a Approval) Reply(lang string) string { panic(skeleton) }
