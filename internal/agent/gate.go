@@ -119,11 +119,21 @@ type Ruling struct {
 	Verdict hooks.Verdict
 	Refusal *ToolResult // what the model reads instead; nil: the call may run
 	Began   time.Time
+
+	// Approved is the question behind the grant that was taken: it goes into
+	// [Use.Approved] of the run. Nil where nobody was asked.
+	Approved *Approval
+
+	// Transcript, if the engine sets it before After, takes the tool's message
+	// before turn.tool_result is sent, so that a crash between the two loses
+	// nothing. Nil: nobody keeps one, as for MCP.
+	Transcript Transcript
 }
 
 // Before decides about the call tc of turn t and tells the browser. By the time
-// it returns, the decision is in the audit log. Every Before is followed by
-// exactly one After.
+// it returns, the decision is in the audit log, and a call that may run and
+// writes has begun in the ledger; After settles it. Every Before is followed
+// by exactly one After.
 //
 // It does not fail: what cannot be decided, recorded or stored is refused. tool
 // is nil where the model named one that does not exist, which is refused, too,
