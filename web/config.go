@@ -1,0 +1,146 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"iter"
+	"log/slog"
+	"net/http"
+
+	"example.com/datamind/internal/agent"
+	"example.com/datamind/internal/audit"
+)
+
+// Chat is what the pages need of [agent.Service].
+type Chat interface {
+	Open(ctx context.Context, user, source, title string) (agent.Session, error)
+	Submit(ctx context.Context, user, session, text, lang string) (agent.Turn, error)
+	Resolve(ctx context.Context, user string, r agent.Resolution) (agent.Approval, *agent.Turn, error)
+	Extend(ctx context.Context, user, approval string) (agent.Approval, error)
+	Stop(ctx context.Context, user, session string) error
+	Rename(ctx context.Context, user, session, title string) error
+	Delete(ctx context.Context, user, session string) error
+}
+
+// History is what the pages need of the store. An ID that does not exist or is
+// another user's is an error of [agent.CodeNotFound].
+type History interface {
+	Session(ctx context.Context, user, id string) (agent.Session, error)
+	Sessions(ctx context.Context, user string, limit int) ([]agent.Session, error)
+	Snapshot(ctx context.Context, user, id string) (agent.Snapshot, error)
+
+	// Events returns the stored events of a session, or of one turn of it,
+	// oldest first: the transcript as the page shows it is a fold over them.
+	Events(ctx context.Context, user, session, turn string) ([]agent.StoredEvent, error)
+	Approval(ctx context.Context, user, id string) (agent.Approval, error)
+
+	// Approvals returns the approvals in state s, or all where s is empty.
+	Approvals(ctx context.Context, user string, s agent.ApprovalState) ([]agent.Approval, error)
+}
+
+// AuditLog is what the audit page needs of [audit.Log].
+type AuditLog interface {
+	Records(ctx context.Context, f audit.Filter) iter.Seq2[audit.Record, error]
+	Record(ctx context.Context, seq uint64) (audit.Record, error)
+	Verify(ctx context.Context) (audit.Report, error)
+	Checkpoint(ctx context.Context) (audit.Checkpoint, error)
+}
+
+// Streams is what the event stream needs of the broker.
+type Streams interface {
+	Serve(w http.ResponseWriter, r *http.Request, topic string, after uint64) error
+}
+
+// Sources is what the pages need of the databases that users ask about.
+type Sources interface {
+	// Sources returns the configured sources; the first one is the default.
+	Sources() []Source
+
+	// Tables returns the tables of a source, or an error of
+	// [agent.CodeNotFound].
+	Tables(ctx context.Context, source string) ([]Table, error)
+}
+
+// A Source is a database that users ask about.
+type Source struct {
+	Name    string `json:"name"`
+	Dialect string `json:"dialect"`
+}
+
+// A Table is a table or view of a source.
+type Table struct {
+	Name    string   `json:"name"`
+	Type    string   `json:"type"` // table or view
+	Comment string   `json:"comment,omitempty"`
+	Rows    int64    `json:"rows"` // -1: not known
+	Columns []Column `json:"columns"`
+}
+
+// A Column is a column of a [Table].
+type Column struct {
+	Name     string `json:"name"`
+	Type     string `json:"type"`
+	Comment  string `json:"comment,omitempty"`
+	Nullable bool   `json:"nullable"`
+	Key      bool   `json:"key"`
+}
+
+// A NoticeKind says what a [Notice] is about, and with it how loud it is.
+type NoticeKind string
+
+// The kinds of notices.
+const (
+	NoticeDemo      NoticeKind = "demo"      // no real model answers
+	NoticeUnguarded NoticeKind = "unguarded" // hooks, or some of them, are switched off: a red banner
+)
+
+// A Notice is something that every page has to say.
+type Notice struct {
+	Kind NoticeKind
+	Text map[string]string // by language: "en" and "zh-Hans"
+}
+
+// Config is what a [Server] needs. All fields are required but Notices and
+// Version.
+type Config struct {
+	Chat    Chat
+	History History
+	Audit   AuditLog
+	Hooks   agent.Runner // for POST /api/hooks/try: it records nothing and takes no grant
+	Sources Sources
+	Streams Streams
+
+	// Files are the files under /static/, with the built bundle.
+	Files fs.FS
+
+	// Examples returns questions to begin a conversation with, in a language.
+	Examples func(lang string) []string
+
+	Addr    string // that the server listens on; its host is allowed beside localhost
+	Notices []Notice
+	Version string
+	Log     *slog.Logger
+}
+
+// check reports the fields that are missing.
+func (c Config) check() error {
+	var errs []error
+	for name, missing := range map[string]bool{
+		"Chat":     c.Chat == nil,
+		"History":  c.History == nil,
+		"Audit":    c.Audit == nil,
+		"Hooks":    c.Hooks == nil,
+		"Sources":  c.Sources == nil,
+		"Streams":  c.Streams == nil,
+		"Files":    c.Files == nil,
+		"Examples": c.Examples == nil,
+		"Addr":     c.Addr == "",
+		"Log":      c.Log == nil,
+	} {
+		if missing {
+			errs = append(errs, errors.New("web: Config."+name+" is missing"))
+		}
+	}
+	return errors.Join(errs...)
+}

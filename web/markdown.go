@@ -1,0 +1,53 @@
+package web
+
+import (
+	"bytes"
+	"html"
+
+	"github.com/microcosm-cc/bluemonday"
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/extension"
+)
+
+// Markdown turns a model's Markdown into HTML that is safe to show.
+//
+// A model repeats what it read, and what it read may be an attacker's: an image
+// whose address holds a secret is fetched by just being shown. So the result
+// has no images, no raw HTML, and no link that is not plain http, https or mail.
+type Markdown struct {
+	parser goldmark.Markdown
+	policy *bluemonday.Policy
+}
+
+// NewMarkdown returns a converter. It is safe for concurrent use.
+func NewMarkdown() *Markdown {
+	p := bluemonday.NewPolicy()
+	p.AllowElements("p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6",
+		"strong", "em", "del", "code", "pre", "blockquote", "ul", "li",
+		"table", "thead", "tbody", "tr")
+	p.AllowAttrs("start").Matching(bluemonday.Integer).OnElements("ol")
+	p.AllowNoAttrs().OnElements("ol")
+	p.AllowAttrs("align").Matching(bluemonday.CellAlign).OnElements("th", "td")
+	p.AllowNoAttrs().OnElements("th", "td")
+	p.AllowAttrs("href").OnElements("a")
+	p.AllowURLSchemes("http", "https", "mailto")
+	p.AllowRelativeURLs(false)
+	p.RequireParseableURLs(true)
+	p.RequireNoFollowOnLinks(true)
+	p.RequireNoReferrerOnLinks(true)
+	p.AddTargetBlankToFullyQualifiedLinks(true)
+	return &Markdown{
+		parser: goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.Linkify)),
+		policy: p,
+	}
+}
+
+// HTML returns text as HTML. Text that can't be converted comes back as it is,
+// escaped.
+func (m *Markdown) HTML(text string) string {
+	var b bytes.Buffer
+	if err := m.parser.Convert([]byte(text), &b); err != nil {
+		return "<pre>" + html.EscapeString(text) + "</pre>"
+	}
+	return m.policy.Sanitize(b.String())
+}
