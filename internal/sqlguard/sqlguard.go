@@ -87,19 +87,4 @@ func (j *Judge) Inspect(ctx context.Context, text string) Report { panic(skeleto
 // written exactly.
 func (j *Judge) Limit(text string, n int) (string, bool) { panic(skeleton) }
 
-// A Compiler compiles one statement in the database that it is meant for,
-// without running it, and reports what its authorizer was asked. The package
-// datasource has one.
-type Compiler interface {
-	Compile(ctx context.Context, statement string) (acts []Act, readOnly bool, err error)
-}
-
-// An Act is one question to SQLite's authorizer.
-type Act struct {
-	Op       int // SQLITE_DELETE, SQLITE_READ, …
-	Arg1     string
-	Arg2     string
-	Database string
-}
-
 const skeleton = "sqlguard: skeleton, not implemented"

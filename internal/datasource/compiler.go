@@ -1,0 +1,268 @@
+package datasource
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"sync"
+
+	"github.com/mattn/go-sqlite3"
+
+	"example.com/datamind/internal/sqlguard"
+)
+
+// maxActs bounds what one statement may ask the authorizer in all, repetitions
+// included: views and common table expressions that use each other twice grow
+// without bound while they are compiled.
+const maxActs = 200_000
+
+// A Compiler is SQLite's own compiler under a recording authorizer. It prepares
+// statements and never runs one in the database that it was opened for. It is
+// safe for concurrent use.
+type Compiler struct {
+	mu   sync.Mutex
+	conn *sqlite3.SQLiteConn
+
+	// What the authorizer keeps while a statement is being compiled.
+	ended     func() error // nil: statements of our own, which go unrecorded
+	acts      []sqlguard.Act
+	seen      map[sqlguard.Act]struct{}
+	asked     int
+	exhausted error
+}
+
+var _ sqlguard.Compiler = (*Compiler)(nil)
+
+// OpenCompiler returns a compiler for the database file at path, which has to
+// exist. It reads the file's schema as it is at each call, with everything that
+// other connections have committed, and cannot write to it.
+func OpenCompiler(ctx context.Context, path string) (*Compiler, error) {
+	dsn := url.URL{
+		Scheme:   "file",
+		OmitHost: true,
+		Path:     path,
+		RawQuery: "mode=ro&_foreign_keys=1&_busy_timeout=1000",
+	}
+	conn, err := openSQLite(dsn.String())
+	if err != nil {
+		return nil, fmt.Errorf("open compiler: %w", err)
+	}
+	c := newCompiler(conn)
+	if err := c.refresh(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("open compiler: %w", err), c.Close())
+	}
+	return c, nil
+}
+
+// SchemaCompiler returns a compiler for a database in memory that has the
+// tables which ddl, a text of CREATE statements, makes.
+func SchemaCompiler(ctx context.Context, ddl string) (*Compiler, error) {
+	conn, err := openSQLite("file::memory:?_foreign_keys=1")
+	if err != nil {
+		return nil, fmt.Errorf("open schema: %w", err)
+	}
+	if _, err := conn.ExecContext(ctx, ddl, nil); err != nil {
+		return nil, errors.Join(fmt.Errorf("run schema: %w", err), conn.Close())
+	}
+	return newCompiler(conn), nil
+}
+
+// openSQLite opens a connection that reaches no other file than its own.
+func openSQLite(dsn string) (*sqlite3.SQLiteConn, error) {
+	conn, err := (&sqlite3.SQLiteDriver{}).Open(dsn)
+	if err != nil {
+		return nil, err
+	}
+	c, ok := conn.(*sqlite3.SQLiteConn)
+	if !ok {
+		return nil, errors.Join(fmt.Errorf("unexpected connection %T", conn), conn.Close())
+	}
+	c.SetLimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+	return c, nil
+}
+
+func newCompiler(conn *sqlite3.SQLiteConn) *Compiler {
+	c := &Compiler{conn: conn, seen: map[sqlguard.Act]struct{}{}}
+	conn.RegisterAuthorizer(c.authorize)
+	return c
+}
+
+// Close closes the compiler's connection.
+func (c *Compiler) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.conn.Close()
+}
+
+// Compile implements [sqlguard.Compiler]. Statements that follow one which
+// changes the schema are compiled in a copy of the schema without its rows, in
+// which that statement has been run.
+func (c *Compiler) Compile(ctx context.Context, statements []string) ([]sqlguard.Compiled, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.refresh(ctx); err != nil {
+		return nil, err
+	}
+	answers := make([]sqlguard.Compiled, 0, len(statements))
+	for i, statement := range statements {
+		answer, err := c.compile(ctx, statement)
+		if err != nil {
+			return nil, err
+		}
+		if i < len(statements)-1 && changesSchema(answer.Acts) {
+			return c.compileInCopy(ctx, statements)
+		}
+		answers = append(answers, answer)
+	}
+	return answers, nil
+}
+
+func changesSchema(acts []sqlguard.Act) bool {
+	for _, act := range acts {
+		if act.ChangesSchema() {
+			return true
+		}
+	}
+	return false
+}
+
+// refresh makes the connection notice what others have done to the schema.
+// Compiling alone does not look: a statement whose tables are all found would
+// be compiled against the schema as it was read first.
+func (c *Compiler) refresh(ctx context.Context) error {
+	_, err := c.texts(ctx, "SELECT '' FROM sqlite_schema LIMIT 1")
+	if err != nil {
+		return fmt.Errorf("read schema: %w", err)
+	}
+	return nil
+}
+
+// compile prepares one statement and reports what it would do.
+func (c *Compiler) compile(ctx context.Context, statement string) (sqlguard.Compiled, error) {
+	c.begin(ctx.Err)
+	stmt, err := c.conn.PrepareContext(ctx, statement)
+	acts, exhausted := c.end()
+	if exhausted != nil {
+		return sqlguard.Compiled{}, errors.Join(exhausted, closeStmt(stmt))
+	}
+	answer := sqlguard.Compiled{Acts: acts}
+	if err != nil {
+		answer.Err = err
+		return answer, nil //nolint:nilerr // the engine's message is the answer
+	}
+	s, ok := stmt.(*sqlite3.SQLiteStmt)
+	if !ok {
+		return sqlguard.Compiled{}, errors.Join(fmt.Errorf("unexpected statement %T", stmt), stmt.Close())
+	}
+	answer.ReadOnly = s.Readonly()
+	if err := s.Close(); err != nil {
+		return sqlguard.Compiled{}, fmt.Errorf("close statement: %w", err)
+	}
+	answer.Definitions, err = c.definitions(ctx, acts)
+	if err != nil {
+		return sqlguard.Compiled{}, err
+	}
+	return answer, nil
+}
+
+func closeStmt(stmt driver.Stmt) error {
+	if stmt == nil {
+		return nil
+	}
+	return stmt.Close()
+}
+
+// begin starts recording. ended says when to give up.
+func (c *Compiler) begin(ended func() error) {
+	c.ended, c.acts, c.asked, c.exhausted = ended, nil, 0, nil
+	clear(c.seen)
+}
+
+// end stops recording.
+func (c *Compiler) end() ([]sqlguard.Act, error) {
+	c.ended = nil
+	return c.acts, c.exhausted
+}
+
+// authorize is called by the engine, on the goroutine that is compiling.
+func (c *Compiler) authorize(op int, arg1, arg2, database string) int {
+	if c.ended == nil {
+		return sqlite3.SQLITE_OK
+	}
+	c.asked++
+	if c.exhausted = c.giveUp(); c.exhausted != nil {
+		return sqlite3.SQLITE_DENY
+	}
+	act := sqlguard.Act{Op: op, Arg1: arg1, Arg2: arg2, Database: database}
+	if _, dup := c.seen[act]; !dup {
+		c.seen[act] = struct{}{}
+		c.acts = append(c.acts, act)
+	}
+	if act.Forbidden() {
+		return sqlite3.SQLITE_DENY
+	}
+	return sqlite3.SQLITE_OK
+}
+
+func (c *Compiler) giveUp() error {
+	if c.exhausted != nil {
+		return c.exhausted
+	}
+	if c.asked > maxActs {
+		return errTooManyActs
+	}
+	return c.ended()
+}
+
+// errTooManyActs says that a statement is too large to be compiled.
+const errTooManyActs = Error("the statement refers to too many things")
+
+// opInsert is SQLITE_INSERT of the authorizer.
+const opInsert = sqlite3.SQLITE_INSERT
+
+// definitions returns the texts of the tables that acts insert into, and of
+// their triggers.
+func (c *Compiler) definitions(ctx context.Context, acts []sqlguard.Act) ([]string, error) {
+	var all []string
+	for _, act := range acts {
+		if act.Op != opInsert {
+			continue
+		}
+		found, err := c.texts(ctx, `SELECT sql FROM sqlite_schema WHERE tbl_name = ?1 AND type <> 'index'
+UNION ALL SELECT sql FROM sqlite_temp_schema WHERE tbl_name = ?1 AND type <> 'index'`, act.Arg1)
+		if err != nil {
+			return nil, fmt.Errorf("read definitions: %w", err)
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}
+
+// texts runs a query of our own and returns its first column.
+func (c *Compiler) texts(ctx context.Context, query string, args ...string) ([]string, error) {
+	named := make([]driver.NamedValue, len(args))
+	for i, arg := range args {
+		named[i] = driver.NamedValue{Ordinal: i + 1, Value: arg}
+	}
+	rows, err := c.conn.QueryContext(ctx, query, named)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var all []string
+	dest := make([]driver.Value, len(rows.Columns()))
+	for {
+		switch err := rows.Next(dest); {
+		case errors.Is(err, io.EOF):
+			return all, nil
+		case err != nil:
+			return nil, err
+		}
+		if text, ok := dest[0].(string); ok {
+			all = append(all, text)
+		}
+	}
+}
