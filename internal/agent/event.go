@@ -111,4 +111,8 @@ const (
 
 	// Held is a write after a call of the same message that waits for a person.
 	Held Outcome = "held"
+
+	// Unknown is in the ledger only, for a call that began and of which nobody
+	// knows how it ended. The model and the page see it as Failed.
+	Unknown Outcome = "unknown"
 )

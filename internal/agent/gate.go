@@ -1,75 +1,16 @@
 package agent
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
+	"log/slog"
 	"time"
 
 	"example.com/datamind/internal/hooks"
 )
-
-// A Tool is something that the agent can use. Tools do not check permissions:
-// by the time Run is called, the gate has.
-type Tool interface {
-	Name() string
-	Description() string
-	Schema() json.RawMessage // JSON Schema of the arguments
-
-	// Decode reads arguments strictly: unknown, repeated or case-variant keys and
-	// trailing data are errors, which the model reads. It returns the arguments
-	// marshalled again. Hooks, audit and Run see these bytes and no others.
-	Decode(args json.RawMessage) (json.RawMessage, error)
-
-	// Writes reports whether a call may change something outside the program:
-	// such a call is entered in the ledger before it runs and never repeated.
-	Writes(ctx context.Context, u Use) bool
-
-	// Run does it. It returns when ctx ends. An error that is [ErrAskAgain]
-	// says that nothing was done because what a person agreed to has changed.
-	Run(ctx context.Context, u Use) (json.RawMessage, error)
-}
-
-// A Use is one use of a tool that the gate has let through.
-type Use struct {
-	Session Session
-	Turn    string
-	Call    string
-	Args    json.RawMessage // as Decode returned them, or as a hook rewrote them
-
-	// Approved is what a person agreed to; nil where nobody was asked. Its
-	// Question.Details hold what the person was shown.
-	Approved *Approval
-}
-
-// A Previewer is a [Tool] that can say what a call would do, for the question
-// that a hook asks about it.
-type Previewer interface {
-	// Preview returns members to add to the question's details, as a JSON
-	// object, and what has to be typed to confirm, or "". It changes nothing. An
-	// error means that it can't be said: then the details hold
-	// {"impact":{"known":false}} and the table's or tool's name has to be typed.
-	Preview(ctx context.Context, u Use) (details json.RawMessage, typed string, err error)
-}
-
-// ErrAskAgain says that a confirmed call was not run, since it would do
-// something else by now than what the person was shown.
-const ErrAskAgain = askAgain("what was confirmed has changed; it is asked again")
-
-type askAgain string
-
-func (e askAgain) Error() string { return string(e) }
-
-// Runner passes calls through hooks. [hooks.Chain] is one; the program's own
-// swaps chains when rules change.
-type Runner interface {
-	Run(ctx context.Context, c hooks.Call) hooks.Verdict
-}
-
-// Sink takes events. It does not block and does not fail: a browser that is
-// too slow is its own problem, never the turn's.
-type Sink interface {
-	Send(ctx context.Context, e Event)
-}
 
 // A Gate is the one way to use a tool. The ReAct graph, the MCP server and the
 // replay of a confirmed call go through it, so that no tool runs that the hooks
@@ -81,11 +22,34 @@ type Sink interface {
 //	After:  Allow ▶ post_tool_use ▶ audit ▶ turn.tool_result{ok|error}
 //	        Deny  ▶ turn.tool_result{denied}
 //	        Ask   ▶ turn.tool_result{requires_confirmation}; later writes of the message are held
+//
+// Two refusals are the gate's own, for there is nothing that a hook could judge:
+// a tool that does not exist and arguments that its Decode refuses. They are
+// told to the observer as a Deny of the hook named [GateHook], with the
+// arguments as the model sent them, so that the audit log has them, too.
 type Gate struct {
-	hooks     Runner
-	sink      Sink
-	approvals ApprovalStore
-	ledger    Ledger
+	cfg   GateConfig
+	asked func() // the service's: there is a new approval to watch
+}
+
+// GateHook is the name under which the gate's own refusals are recorded.
+const GateHook = "gate"
+
+// GateConfig is what a [Gate] needs. All fields are required but those that
+// name a default.
+type GateConfig struct {
+	Hooks     Runner
+	Observer  hooks.Observer // the chain's: told of what the gate itself refuses
+	Sink      Sink
+	Approvals ApprovalStore
+	Ledger    Ledger
+	Log       *slog.Logger
+
+	Now             func() time.Time // default: time.Now
+	ApprovalTimeout time.Duration    // default: 10 minutes
+	PreviewTimeout  time.Duration    // default: 5 seconds
+	Grace           time.Duration    // for a tool to stop when its context ended; default: 3 seconds
+	MaxResult       int              // bytes of a result; default: 16 MiB
 }
 
 // ApprovalStore keeps the questions.
@@ -110,8 +74,21 @@ type Ledger interface {
 	Settle(ctx context.Context, turn, call string, o Outcome) error
 }
 
-// NewGate returns a gate.
-func NewGate(r Runner, s Sink, a ApprovalStore, l Ledger) *Gate { panic(skeleton) }
+// NewGate returns a gate. It reports missing fields.
+func NewGate(cfg GateConfig) (*Gate, error) {
+	if cfg.Hooks == nil || cfg.Observer == nil || cfg.Sink == nil ||
+		cfg.Approvals == nil || cfg.Ledger == nil || cfg.Log == nil {
+		return nil, errors.New("gate: a required field is missing")
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	cfg.ApprovalTimeout = cmp.Or(cfg.ApprovalTimeout, 10*time.Minute)
+	cfg.PreviewTimeout = cmp.Or(cfg.PreviewTimeout, 5*time.Second)
+	cfg.Grace = cmp.Or(cfg.Grace, 3*time.Second)
+	cfg.MaxResult = cmp.Or(cfg.MaxResult, 16<<20)
+	return &Gate{cfg: cfg, asked: func() {}}, nil
+}
 
 // A Ruling is what Before makes of a call and what After needs to close it.
 type Ruling struct {
@@ -128,23 +105,149 @@ type Ruling struct {
 	// before turn.tool_result is sent, so that a crash between the two loses
 	// nothing. Nil: nobody keeps one, as for MCP.
 	Transcript Transcript
+
+	tool     Tool
+	intent   bool // the audit log says that the call will run: it has to say what came of it
+	ledgered bool // the call began in the ledger: it has to be settled
 }
 
 // Before decides about the call tc of turn t and tells the browser. By the time
 // it returns, the decision is in the audit log, and a call that may run and
-// writes has begun in the ledger; After settles it. Every Before is followed
-// by exactly one After.
+// writes, or that a person confirmed, has begun in the ledger; After settles
+// it. Every Before is followed by exactly one After.
 //
 // It does not fail: what cannot be decided, recorded or stored is refused. tool
 // is nil where the model named one that does not exist, which is refused, too,
 // and recorded like any other call.
-func (g *Gate) Before(ctx context.Context, t Turn, tool Tool, tc ToolCall) Ruling { panic(skeleton) }
+func (g *Gate) Before(ctx context.Context, t Turn, tool Tool, tc ToolCall) Ruling {
+	r := Ruling{Call: tc, Began: g.cfg.Now(), tool: tool}
+	var ask *Approval
+	switch args, err := decode(tool, tc.Args); {
+	case tool == nil:
+		g.refuse(ctx, t, &r, Denied, "there is no tool of this name")
+	case err != nil:
+		g.refuse(ctx, t, &r, Failed, "the arguments are not valid: "+publicText(err))
+	case ctx.Err() != nil:
+		g.refuse(ctx, t, &r, Failed, "the turn was stopped before this could run")
+	default:
+		r.Call.Args, r.Call.Sent = args, nil
+		if tc.Hold && g.writes(ctx, t, r) {
+			r.Refusal = r.result(Held, heldBody())
+			break
+		}
+		r.Verdict = g.run(ctx, call(t, r.Call, hooks.PreTool, args, g.cfg.Now()))
+		note(ctx, r.Verdict.Record)
+		ask = g.rule(ctx, t, &r, tc.Args)
+	}
+	if ask == nil && r.Refusal == nil {
+		g.begin(ctx, t, &r)
+	}
+	g.tell(ctx, t, r, ask)
+	return r
+}
 
-// After closes the call that r opened and returns what the model is to read.
-// For a call that ran, body and err are what came of it; post_tool_use may
-// rewrite the body. For a refused call both are ignored.
-func (g *Gate) After(ctx context.Context, t Turn, r Ruling, body json.RawMessage, err error) ToolResult {
-	panic(skeleton)
+// rule turns the chain's verdict into a refusal, a question or neither.
+func (g *Gate) rule(ctx context.Context, t Turn, r *Ruling, sent json.RawMessage) (ask *Approval) {
+	v := r.Verdict
+	if !bytes.Equal(v.Payload, r.Call.Args) && len(v.Payload) > 0 {
+		r.Call.Sent = sent
+		args, err := decode(r.tool, v.Payload)
+		if err != nil {
+			r.intent = v.Decision == hooks.Allow{}
+			r.Refusal = r.result(Failed, failedBody("a hook made arguments that the tool does not take"))
+			return nil
+		}
+		r.Call.Args = args
+	}
+	switch d := v.Decision.(type) {
+	case hooks.Allow:
+		r.intent = true
+		if r.Call.Hold && g.writes(ctx, t, *r) {
+			r.Refusal = r.result(Held, heldBody())
+		}
+		return nil
+	case hooks.AskUser:
+		a, err := g.ask(ctx, t, *r, d)
+		if err != nil {
+			g.cfg.Log.ErrorContext(ctx, "approval not stored", slog.String("call", r.Call.ID), slog.Any("err", err))
+			r.Refusal = r.result(Failed, failedBody("a person has to confirm this, and the question could not be stored"))
+			return nil
+		}
+		r.Refusal = r.askResult(a)
+		return &a
+	case hooks.Deny:
+		r.deny(v.Hook, d.Reason)
+		return nil
+	default: // a Rewrite or nil is no verdict
+		r.deny(GateHook, "the hooks came to no decision")
+		return nil
+	}
+}
+
+// refuse makes r the gate's own refusal and has it recorded. What can't be
+// recorded is refused all the same.
+func (g *Gate) refuse(ctx context.Context, t Turn, r *Ruling, o Outcome, reason string) {
+	r.Call.Args, r.Call.Sent = validJSON(r.Call.Args), nil
+	r.Verdict = hooks.Verdict{
+		Decision: hooks.Deny{Reason: reason}, Hook: GateHook, Payload: r.Call.Args,
+		Trail: []hooks.Step{{Hook: GateHook, Action: hooks.Denying, Reason: reason}},
+	}
+	c := call(t, r.Call, hooks.PreTool, r.Call.Args, g.cfg.Now())
+	record, err := g.observe(ctx, c, r.Verdict)
+	if err != nil {
+		g.cfg.Log.ErrorContext(ctx, "refusal not recorded", slog.String("call", r.Call.ID), slog.Any("err", err))
+	}
+	r.Verdict.Record = record
+	note(ctx, record)
+	if o == Denied {
+		r.deny(GateHook, reason)
+		return
+	}
+	r.Refusal = r.result(o, failedBody(reason))
+}
+
+// begin enters a call that writes, or that a person confirmed, in the ledger.
+func (g *Gate) begin(ctx context.Context, t Turn, r *Ruling) {
+	if v := r.Verdict; v.Grant != nil {
+		a, err := g.cfg.Approvals.Granted(context.WithoutCancel(ctx), cmp.Or(v.Approval, v.Grant.Approval))
+		if err != nil {
+			g.cfg.Log.ErrorContext(ctx, "approval of a grant not found", slog.String("call", r.Call.ID), slog.Any("err", err))
+			r.Refusal = r.result(Failed, failedBody("what was confirmed could not be read, so the call did not run"))
+			return
+		}
+		r.Approved = &a
+	}
+	if r.Approved == nil && !g.writes(ctx, t, *r) {
+		return
+	}
+	fresh, err := g.cfg.Ledger.Begin(context.WithoutCancel(ctx), t.ID, r.Call.ID)
+	switch {
+	case err != nil:
+		g.cfg.Log.ErrorContext(ctx, "call not entered in the ledger", slog.String("call", r.Call.ID), slog.Any("err", err))
+		r.Refusal = r.result(Failed, failedBody("the call could not be entered in the ledger, so it did not run"))
+	case !fresh:
+		r.Refusal = r.result(Failed, failedBody("a call of this ID has begun before; it does not run twice"))
+	default:
+		r.ledgered = true
+	}
+}
+
+// tell sends what Before came to.
+func (g *Gate) tell(ctx context.Context, t Turn, r Ruling, ask *Approval) {
+	g.send(ctx, t, Event{Type: TurnToolCall, Call: &r.Call})
+	switch {
+	case ask != nil:
+		g.send(ctx, t, Event{Type: HookAsksUser, Approval: ask})
+		g.asked()
+	case r.Refusal != nil && r.Refusal.Outcome == Denied:
+		reason := ""
+		if d, ok := r.Verdict.Decision.(hooks.Deny); ok {
+			reason = d.Reason
+		}
+		g.send(ctx, t, Event{Type: HookDenied, Denial: &Denial{
+			Call: r.Call.ID, Tool: r.Call.Tool, Hook: r.Refusal.Hook, Reason: reason,
+		}})
+	}
 }
 
 // Use runs tool for the call tc, if the hooks let it: it is Before, Run and
@@ -152,4 +255,11 @@ func (g *Gate) After(ctx context.Context, t Turn, r Ruling, body json.RawMessage
 //
 // A denied or failed call is a result, not an error: the model should see it
 // and choose another way.
-func (g *Gate) Use(ctx context.Context, t Turn, tool Tool, tc ToolCall) ToolResult { panic(skeleton) }
+func (g *Gate) Use(ctx context.Context, t Turn, tool Tool, tc ToolCall) ToolResult {
+	r := g.Before(ctx, t, tool, tc)
+	if r.Refusal != nil {
+		return g.After(ctx, t, r, nil, nil)
+	}
+	body, err := g.Run(ctx, t, r)
+	return g.After(ctx, t, r, body, err)
+}

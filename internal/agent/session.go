@@ -3,8 +3,6 @@ package agent
 import (
 	"encoding/json"
 	"time"
-
-	"example.com/datamind/internal/hooks"
 )
 
 // A State is where a session stands.
@@ -42,7 +40,21 @@ const (
 
 // Next returns the state that t leads to from s, or an error of
 // [CodeConflict]: this table is the only place that knows.
-func (s State) Next(t Trigger) (State, error) { panic(skeleton) }
+func (s State) Next(t Trigger) (State, error) {
+	if t == Close {
+		return Closed, nil
+	}
+	switch {
+	case s == Idle && t == Submit,
+		s == Waiting && (t == Submit || t == Resolve):
+		return Running, nil
+	case s == Running && t == Pause:
+		return Waiting, nil
+	case s == Running && (t == Finish || t == Fail):
+		return Idle, nil
+	}
+	return s, Errorf(CodeConflict, "the session is %s: it does not take %s now", s, t)
+}
 
 // A Session is one conversation of one user.
 type Session struct {
@@ -100,41 +112,3 @@ type Turn struct {
 	Lang    string     // of the person, "en" or "zh-Hans"
 	Replay  []ToolCall // confirmed calls to run before the model goes on
 }
-
-// An Approval is a hook's question to a person that holds up a tool call.
-type Approval struct {
-	ID          string
-	Session     string
-	Turn        string
-	User        string
-	Call        ToolCall
-	Hook        string
-	Question    hooks.AskUser     // its Details with the preview's members added
-	Fingerprint hooks.Fingerprint // "digest" in public JSON
-	Typed       string            // what must be typed to confirm; empty: nothing
-	Asked       time.Time
-	Expires     time.Time
-	Extended    int // times that a person asked for more time
-
-	State  ApprovalState
-	By     string // who decided
-	At     time.Time
-	Record uint64 // of the decision in the audit log
-}
-
-// An ApprovalState is where an approval stands. It leaves pending once, by
-// compare-and-set.
-type ApprovalState string
-
-// The states of an approval.
-const (
-	ApprovalPending   ApprovalState = "pending"
-	ApprovalConfirmed ApprovalState = "confirmed"
-	ApprovalCancelled ApprovalState = "cancelled"
-	ApprovalExpired   ApprovalState = "expired"
-)
-
-// Reply is what the answer adds to the next turn's message, for the model to
-// read: go ahead, with the question's ConfirmArgs, or find another way. lang is
-// the user's language, "en" or "zh-Hans".
-func (a Approval) Reply(lang string) string { panic(skeleton) }
