@@ -47,9 +47,15 @@ type AuditLog interface {
 	Checkpoint(ctx context.Context) (audit.Checkpoint, error)
 }
 
-// Streams is what the event stream needs of the broker.
+// Streams is what the event stream needs of the broker. A topic is "user/<id>"
+// or "session/<id>".
 type Streams interface {
+	// Serve writes topic's events behind after to w, until the request ends.
 	Serve(w http.ResponseWriter, r *http.Request, topic string, after uint64) error
+
+	// Poll yields topic's events behind after. Where there are none yet it waits
+	// for the first, until ctx ends, and then returns nil.
+	Poll(ctx context.Context, topic string, after uint64, yield func(id uint64, name string, data []byte) bool) error
 }
 
 // Sources is what the pages need of the databases that users ask about.

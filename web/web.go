@@ -7,31 +7,97 @@
 package web
 
 import (
+	"context"
+	"fmt"
+	"html/template"
+	"io"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
 )
 
-// Server serves the application.
+// Server serves the application. It is an [http.Handler]; the server around it
+// must not set a WriteTimeout, which would cut the streams.
 type Server struct {
 	cfg      Config
 	echo     *echo.Echo
+	assets   *assets
 	markdown *Markdown
+	problem  *template.Template
+	verify   chan struct{} // holds a token while the audit log is verified
 }
 
 // New returns a server. All routes are in this one function, but for the pages'.
-// It fails where cfg lacks a field or the bundle was not built.
+// It fails where cfg lacks a field, names an address that is none, or has no
+// built bundle.
 func New(cfg Config) (*Server, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, echo: echo.New(), markdown: NewMarkdown()}
-	s.pages(s.echo)
+	names, err := hostsOf(cfg.Addr)
+	if err != nil {
+		return nil, fmt.Errorf("listen address: %w", err)
+	}
+	files, err := loadAssets(cfg.Files)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{
+		cfg: cfg, assets: files, markdown: NewMarkdown(),
+		problem: problemPage(), verify: make(chan struct{}, 1),
+	}
+	e := echo.New()
+	e.Logger.SetOutput(io.Discard) // what went wrong goes to handleError
+	e.HTTPErrorHandler = s.handleError
+	e.OnAddRouteHandler = answerHEAD(e)
+	e.Use(headers, recovered, ownHost(names), sameSite(http.NewCrossOriginProtection()))
+
+	e.POST("/api/sessions", s.createSession)
+	e.GET("/api/sessions", s.listSessions)
+	e.GET("/api/sessions/:id", s.getSession)
+	e.PATCH("/api/sessions/:id", s.renameSession)
+	e.DELETE("/api/sessions/:id", s.deleteSession)
+	e.GET("/api/sessions/:id/export", s.exportSession)
+	e.POST("/api/sessions/:id/turns", s.submitTurn)
+	e.POST("/api/sessions/:id/stop", s.stopTurn)
+	e.GET("/api/stream", s.stream)
+	e.GET("/api/events", s.pollEvents)
+	e.GET("/api/approvals", s.listApprovals)
+	e.GET("/api/approvals/:id", s.getApproval)
+	e.POST("/api/approvals/:id", s.resolveApproval)
+	e.POST("/api/approvals/:id/extend", s.extendApproval)
+	e.GET("/api/audit", s.listRecords)
+	e.GET("/api/audit/:seq", s.getRecord)
+	e.POST("/api/audit/verify", s.verifyAudit)
+	e.POST("/api/hooks/try", s.tryHooks)
+	e.GET("/api/sources", s.listSources)
+	e.GET("/api/sources/:name/schema", s.showSchema)
+	e.GET("/healthz", s.health)
+	e.GET("/readyz", s.ready)
+	e.GET("/static/*", s.serveAsset)
+	s.pages(e)
+	s.echo = e
 	return s, nil
 }
 
 // ServeHTTP implements [http.Handler].
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.echo.ServeHTTP(w, r) }
 
+// answerHEAD has every GET route of e answer HEAD as well; net/http leaves the
+// body out.
+func answerHEAD(e *echo.Echo) func(string, echo.Route, echo.HandlerFunc, []echo.MiddlewareFunc) {
+	return func(_ string, r echo.Route, h echo.HandlerFunc, m []echo.MiddlewareFunc) {
+		if r.Method == http.MethodGet {
+			e.HEAD(r.Path, h, m...)
+		}
+	}
+}
+
 // user returns whose request c is. There is no login yet.
 func user(_ echo.Context) string { return "local" }
+
+// whole is the context of a request that changes something: it is carried out
+// to its end, also where the browser is closed meanwhile.
+func whole(c echo.Context) context.Context {
+	return context.WithoutCancel(c.Request().Context())
+}

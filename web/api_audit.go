@@ -1,0 +1,133 @@
+package web
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"example.com/datamind/internal/agent"
+	"example.com/datamind/internal/audit"
+	"example.com/datamind/internal/hooks"
+)
+
+// Records on one page, by default and at most.
+const (
+	pageRecords = 50
+	mostRecords = 200
+)
+
+// auditFilter reads a filter from a request's parameters.
+func auditFilter(c echo.Context) (audit.Filter, error) {
+	const (
+		word     = 128 // characters of a name or an id
+		sentence = 256 // and of what is looked for
+		largest  = 1<<63 - 1
+	)
+	q := queryOf(c, "q", "session", "tool", "hook", "decision", "since", "until", "before", "limit")
+	f := audit.Filter{
+		Text:    q.text("q", sentence),
+		Session: q.text("session", word),
+		Tool:    q.text("tool", word),
+		Hook:    q.text("hook", word),
+		Decision: q.oneOf("decision", string(hooks.Allowing), string(hooks.Denying), string(hooks.Asking),
+			string(hooks.Rewriting), "confirmed", "cancelled", "expired"),
+		Since:  q.time("since"),
+		Until:  q.time("until"),
+		Before: q.number("before", 1, largest, 0),
+	}
+	f.Limit = int(q.number("limit", 1, mostRecords, pageRecords))
+	return f, q.err()
+}
+
+// GET /api/audit
+func (s *Server) listRecords(c echo.Context) error {
+	f, err := auditFilter(c)
+	if err != nil {
+		return err
+	}
+	records := []json.RawMessage{}
+	for r, err := range s.cfg.Audit.Records(c.Request().Context(), f) {
+		if err != nil {
+			return err
+		}
+		line, err := recordLine(r)
+		if err != nil {
+			return err
+		}
+		records = append(records, line)
+	}
+	return writeRaw(c, map[string][]json.RawMessage{"records": records})
+}
+
+// GET /api/audit/:seq
+func (s *Server) getRecord(c echo.Context) error {
+	number, err := strconv.ParseUint(c.Param("seq"), 10, 63)
+	if err != nil {
+		return agent.Errorf(agent.CodeNotFound, "there is no record of this number")
+	}
+	r, err := s.cfg.Audit.Record(c.Request().Context(), number)
+	if err != nil {
+		return err
+	}
+	line, err := recordLine(r)
+	if err != nil {
+		return err
+	}
+	return writeRaw(c, line)
+}
+
+// verdict is the public JSON of a verification.
+type verdict struct {
+	OK         bool    `json:"ok"`
+	Records    uint64  `json:"records"`
+	FirstBad   *uint64 `json:"first_bad"`
+	Checkpoint *string `json:"checkpoint"`
+	Unsealed   uint64  `json:"unsealed"`
+	TookMS     int64   `json:"took_ms"`
+	Faults     []fault `json:"faults,omitempty"`
+}
+
+type fault struct {
+	Seq  uint64 `json:"seq"`
+	What string `json:"what"`
+}
+
+// mostFaults bounds the faults that are named: one edit near the start breaks
+// every record behind it.
+const mostFaults = 100
+
+func verdictOf(r audit.Report) verdict {
+	out := verdict{
+		OK:      r.FirstBad == nil && len(r.Faults) == 0 && !r.TornTail,
+		Records: r.Records, FirstBad: r.FirstBad, Unsealed: r.Unsealed, TookMS: r.Took.Milliseconds(),
+	}
+	if r.Checkpoint != nil {
+		note := string(r.Checkpoint.Note)
+		out.Checkpoint = &note
+	}
+	for _, f := range r.Faults[:min(len(r.Faults), mostFaults)] {
+		out.Faults = append(out.Faults, fault{f.Seq, f.What})
+	}
+	return out
+}
+
+// POST /api/audit/verify reads the whole log, one request at a time.
+func (s *Server) verifyAudit(c echo.Context) error {
+	if err := readOptional(c, nil); err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	select {
+	case s.verify <- struct{}{}:
+		defer func() { <-s.verify }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	report, err := s.cfg.Audit.Verify(ctx)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, verdictOf(report))
+}

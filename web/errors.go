@@ -1,0 +1,160 @@
+package web
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"html/template"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"example.com/datamind/internal/agent"
+)
+
+// The codes that only this package gives, beside those of [agent.Error].
+const (
+	codeMethod      agent.Code = "method_not_allowed"
+	codeMedia       agent.Code = "unsupported_media_type"
+	codeUnavailable agent.Code = "unavailable"
+)
+
+// status is the HTTP status of an error's code.
+func status(c agent.Code) int {
+	switch c {
+	case agent.CodeInvalid:
+		return http.StatusBadRequest
+	case agent.CodeForbidden, agent.CodeDenied:
+		return http.StatusForbidden
+	case agent.CodeNotFound:
+		return http.StatusNotFound
+	case codeMethod:
+		return http.StatusMethodNotAllowed
+	case agent.CodeConflict, agent.CodeExpired, agent.CodeStopped:
+		return http.StatusConflict
+	case agent.CodeTooLarge:
+		return http.StatusRequestEntityTooLarge
+	case codeMedia:
+		return http.StatusUnsupportedMediaType
+	case agent.CodeMismatch:
+		return http.StatusUnprocessableEntity
+	case agent.CodeLimit:
+		return http.StatusTooManyRequests
+	case agent.CodeModel:
+		return http.StatusBadGateway
+	case agent.CodeInterrupted, codeUnavailable:
+		return http.StatusServiceUnavailable
+	case agent.CodeInternal:
+		return http.StatusInternalServerError
+	default:
+		return http.StatusInternalServerError
+	}
+}
+
+// A problem is the public JSON of an error.
+type problem struct {
+	Code    agent.Code `json:"code"`
+	Message string     `json:"message"`
+	ID      string     `json:"id"` // finds the cause in the log
+}
+
+// problemOf is what may be said of err: the code and message of an
+// [agent.Error], the router's own errors in our words, and of all else nothing.
+func problemOf(err error) problem {
+	p := problem{Code: agent.CodeInternal, ID: "err_" + strings.ToLower(rand.Text())}
+	var shown *agent.Error
+	var routing *echo.HTTPError
+	switch {
+	case errors.As(err, &shown):
+		p.Code, p.Message = shown.Code, shown.Message
+	case errors.As(err, &routing) && routing.Code == http.StatusNotFound:
+		p.Code, p.Message = agent.CodeNotFound, "there is nothing at this address"
+	case errors.As(err, &routing) && routing.Code == http.StatusMethodNotAllowed:
+		p.Code, p.Message = codeMethod, "this address does not take that method; see the Allow header"
+	}
+	if status(p.Code) == http.StatusInternalServerError {
+		p.Code, p.Message = agent.CodeInternal, "something went wrong here; the log has the details under this id"
+	}
+	return p
+}
+
+// handleError is the one place that turns errors into answers: the code gives
+// the status, the message is shown, the cause is logged under the answer's id.
+func (s *Server) handleError(err error, c echo.Context) {
+	r := c.Request()
+	p := problemOf(err)
+	level := slog.LevelInfo
+	if status(p.Code) >= http.StatusInternalServerError {
+		level = slog.LevelError
+	}
+	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
+		level = slog.LevelDebug // the client went away; nobody reads the answer
+	}
+	s.cfg.Log.LogAttrs(r.Context(), level, "request failed", slog.String("id", p.ID),
+		slog.String("method", r.Method), slog.String("path", r.URL.Path),
+		slog.String("code", string(p.Code)), slog.Any("err", err))
+	if c.Response().Committed {
+		return
+	}
+	switch {
+	case r.Method == http.MethodHead:
+		err = c.NoContent(status(p.Code))
+	case wantsJSON(r.URL.Path):
+		err = c.JSON(status(p.Code), map[string]problem{"error": p})
+	default:
+		err = s.showProblem(c, p)
+	}
+	if err != nil {
+		s.cfg.Log.LogAttrs(r.Context(), slog.LevelDebug, "error answer not written", slog.Any("err", err))
+	}
+}
+
+// wantsJSON reports whether errors at a path are answered as JSON; elsewhere a
+// person sees a page.
+func wantsJSON(path string) bool {
+	return path == "/api" || strings.HasPrefix(path, "/api/") || path == "/healthz" || path == "/readyz"
+}
+
+// problemPage needs nothing that could be what is broken.
+func problemPage() *template.Template {
+	return template.Must(template.New("problem").Parse(`<!DOCTYPE html>
+<html lang="{{.Lang}}">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>DataMind</title>
+<link rel="stylesheet" href="{{.Tokens}}"><link rel="stylesheet" href="{{.App}}"></head>
+<body><main><h1>{{.Status}}</h1><p>{{.Message}}</p><p><code>{{.ID}}</code></p><p><a href="/">DataMind</a></p></main></body>
+</html>
+`))
+}
+
+// showProblem writes an error as a page.
+func (s *Server) showProblem(c echo.Context, p problem) error {
+	var b strings.Builder
+	if err := s.problem.Execute(&b, map[string]any{
+		"Lang": lang(c), "Tokens": s.asset("tokens.css"), "App": s.asset("app.css"),
+		"Status":  fmt.Sprintf("%d %s", status(p.Code), http.StatusText(status(p.Code))),
+		"Message": p.Message, "ID": p.ID,
+	}); err != nil {
+		return err
+	}
+	return c.HTML(status(p.Code), b.String())
+}
+
+// recovered turns a handler's panic into an error.
+func recovered(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) (err error) {
+		defer func() {
+			switch v := recover(); v {
+			case nil:
+			case http.ErrAbortHandler: // net/http's own way to cut a connection
+				panic(v)
+			default:
+				err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+			}
+		}()
+		return next(c)
+	}
+}
