@@ -2,6 +2,7 @@ package hooks
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 )
 
@@ -32,4 +33,12 @@ type Call struct {
 	Err string
 
 	At time.Time
+}
+
+// say returns the sentence in the language of the call's person.
+func (c Call) say(en, zh string) string {
+	if strings.HasPrefix(c.Lang, "zh") {
+		return zh
+	}
+	return en
 }
