@@ -1,0 +1,132 @@
+package builtin
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"example.com/datamind/internal/hooks"
+	"example.com/datamind/internal/sqlguard"
+)
+
+// DestructiveSQL asks about statements that change or destroy data, denies
+// those that destroy a database or schema or reach out of it, and denies what
+// does not parse. What the effects lead to is one table: see [sqlguard.Effect].
+//
+// A question's details are {"sql","effect","statements":[{"verb","effect","tables"}]}.
+type DestructiveSQL struct {
+	Args  map[string]string         // tool name to the argument that holds SQL
+	Judge func(source string) Judge // of a data source; nil, or no judge: deny
+}
+
+var _ hooks.Hook = DestructiveSQL{}
+
+// Name implements [hooks.Hook].
+func (DestructiveSQL) Name() string { return "destructive_sql" }
+
+// ruling is what an effect leads to. It is the whole table.
+func ruling(e sqlguard.Effect) hooks.Action {
+	switch e {
+	case sqlguard.Reads, sqlguard.Adds:
+		return hooks.Allowing
+	case sqlguard.Changes, sqlguard.Destroys:
+		return hooks.Asking
+	case sqlguard.DestroysAll, sqlguard.Administers, sqlguard.Unknown:
+		return hooks.Denying
+	}
+	return hooks.Denying
+}
+
+// Decide implements [hooks.Hook].
+func (h DestructiveSQL) Decide(ctx context.Context, c hooks.Call) (hooks.Decision, error) {
+	q, refusal := inspect(ctx, c, h.Args, h.Judge)
+	switch {
+	case refusal != nil:
+		return *refusal, nil
+	case q == nil:
+		return hooks.Allow{}, nil
+	}
+	switch ruling(worst(q.report)) {
+	case hooks.Allowing:
+		return hooks.Allow{}, nil
+	case hooks.Asking:
+		details, err := json.Marshal(detailsOf(q))
+		if err != nil {
+			return nil, fmt.Errorf("describe SQL: %w", err)
+		}
+		return hooks.AskUser{
+			Prompt:      prompt(c, q.report),
+			Details:     details,
+			ConfirmArgs: json.RawMessage(`{"confirm_destructive":true}`),
+		}, nil
+	case hooks.Denying, hooks.Rewriting:
+	}
+	return hooks.Deny{Reason: why(c, q.report)}, nil
+}
+
+// details are what a person is shown under the question.
+type details struct {
+	SQL        string      `json:"sql"`
+	Effect     string      `json:"effect"`
+	Statements []statement `json:"statements"`
+}
+
+type statement struct {
+	Verb   string   `json:"verb"`
+	Effect string   `json:"effect"`
+	Tables []string `json:"tables"`
+}
+
+func detailsOf(q *question) details {
+	d := details{SQL: q.sql, Effect: worst(q.report).String(), Statements: []statement{}}
+	for _, s := range q.report.Statements {
+		d.Statements = append(d.Statements, statement{
+			Verb:   s.Verb,
+			Effect: s.Effect.String(),
+			Tables: append([]string{}, s.Tables...),
+		})
+	}
+	return d
+}
+
+// prompt is the question in words: what would be done, to which tables.
+func prompt(c hooks.Call, r sqlguard.Report) string {
+	var did, where []string
+	unbounded := false
+	for _, s := range r.Statements {
+		if ruling(s.Effect) != hooks.Asking {
+			continue
+		}
+		if !slices.Contains(did, s.Verb) {
+			did = append(did, s.Verb)
+		}
+		for _, t := range s.Tables {
+			if !slices.Contains(where, t) {
+				where = append(where, t)
+			}
+		}
+		unbounded = unbounded || !s.Bounded && (s.Verb == "UPDATE" || s.Verb == "DELETE")
+	}
+	words := []string{what(c, worst(r), strings.Join(did, ", "), strings.Join(where, say(c, ", ", "、")))}
+	if r.Reason.Code != "" {
+		words = append(words, r.Reason.In(c.Lang))
+	}
+	if unbounded {
+		words = append(words, say(c, "It has no WHERE: every row is affected.", "语句没有 WHERE 条件：所有行都会受影响。"))
+	}
+	words = append(words, say(c, "Run it?", "是否执行？"))
+	return strings.Join(words, say(c, " ", ""))
+}
+
+func what(c hooks.Call, e sqlguard.Effect, verbs, tables string) string {
+	en, zh := "This %s changes existing data", "该 %s 语句会更改现有数据"
+	if e == sqlguard.Destroys {
+		en, zh = "This %s destroys data or definitions", "该 %s 语句会销毁数据或定义"
+	}
+	if tables != "" {
+		return fmt.Sprintf(say(c, en+" (%s).", zh+"（%s）。"), verbs, tables)
+	}
+	return fmt.Sprintf(say(c, en+".", zh+"。"), verbs)
+}
