@@ -12,8 +12,8 @@
 //   - [Middleware] enforces: it wraps every tool call, fires the tool's start
 //     callback itself with an empty [ToolCarrier], and does what it reads there
 //     afterwards. An empty carrier means that nobody decided: it refuses.
-//   - [Guard] does the same for the model with a [ModelCarrier]. While a rule of
-//     post_model_call matches, text is held back until the rule has seen it.
+//   - [Guard] does the same for the model with a [ModelCarrier], and mends what
+//     the model's server got wrong about tool calls before anyone sees it.
 //
 // As a drawing:
 //
@@ -28,31 +28,84 @@ package react
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
 
-	"github.com/cloudwego/eino/callbacks"
 	"github.com/cloudwego/eino/components/model"
+	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/compose"
 	"github.com/cloudwego/eino/flow/agent/react"
 	"github.com/cloudwego/eino/schema"
 
 	"example.com/datamind/internal/agent"
-	"example.com/datamind/internal/hooks"
 )
 
-// Config is what an [Engine] needs.
+// Config is what an [Engine] needs. Model, Gate and Hooks are required.
 type Config struct {
-	Model    model.ToolCallingChatModel // repaired: see [Repair]
-	Tools    []agent.Tool
-	Gate     *agent.Gate
-	Hooks    agent.Runner
-	System   string
-	MaxTurns int // model calls; the graph's step limit follows from it
-	Window   int // tokens of history that fit the model
+	Model model.ToolCallingChatModel // as it comes: the engine guards it
+	Tools []agent.Tool
+	Gate  *agent.Gate
+	Hooks agent.Runner
+
+	System  string // the system prompt; default: the package's own
+	Dialect string // of the databases, for the default prompt; default: "SQLite"
+
+	MaxTurns     int // model calls a turn; default: 12
+	MaxToolCalls int // a turn; default: 24
+	Window       int // tokens of history that fit the model; default: 32768
+
+	Log *slog.Logger     // default: nothing is logged
+	Now func() time.Time // default: time.Now
+}
+
+// The defaults of [Config].
+const (
+	defaultMaxTurns     = 12
+	defaultMaxToolCalls = 24
+	defaultWindow       = 32768
+	defaultDialect      = "SQLite"
+)
+
+func (c *Config) complete() error {
+	switch {
+	case c.Model == nil:
+		return errors.New("react: config without a model")
+	case c.Gate == nil:
+		return errors.New("react: config without a gate")
+	case c.Hooks == nil:
+		return errors.New("react: config without hooks")
+	}
+	if c.MaxTurns <= 0 {
+		c.MaxTurns = defaultMaxTurns
+	}
+	if c.MaxToolCalls <= 0 {
+		c.MaxToolCalls = defaultMaxToolCalls
+	}
+	if c.Window <= 0 {
+		c.Window = defaultWindow
+	}
+	if c.Dialect == "" {
+		c.Dialect = defaultDialect
+	}
+	if c.System == "" {
+		c.System = systemPrompt(c.Dialect)
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return nil
 }
 
 // Engine is an [agent.Engine].
 type Engine struct {
 	cfg   Config
+	tools map[string]agent.Tool
 	graph *react.Agent
 }
 
@@ -61,58 +114,68 @@ var _ agent.Engine = (*Engine)(nil)
 // New builds the graph: calls one after another, a stream checker that reads to
 // the end, and a handler for unknown tools that goes through the gate like any
 // other call.
-func New(ctx context.Context, cfg Config) (*Engine, error) { panic(skeleton) }
-
-// Run implements [agent.Engine]. It recovers from panics of the graph, and no
-// text of Eino's errors leaves it.
-func (e *Engine) Run(ctx context.Context, t agent.Turn, s agent.Sink, tr agent.Transcript) (agent.Result, error) {
-	panic(skeleton)
+func New(ctx context.Context, cfg Config) (*Engine, error) {
+	if err := cfg.complete(); err != nil {
+		return nil, err
+	}
+	e := &Engine{cfg: cfg, tools: map[string]agent.Tool{}}
+	var adapted []tool.BaseTool
+	for _, t := range cfg.Tools {
+		if e.tools[t.Name()] != nil {
+			return nil, fmt.Errorf("react: two tools are named %q", t.Name())
+		}
+		a, err := adapt(t)
+		if err != nil {
+			return nil, err
+		}
+		e.tools[t.Name()] = t
+		adapted = append(adapted, a)
+	}
+	graph, err := react.NewAgent(ctx, &react.AgentConfig{
+		ToolCallingModel: Guard(cfg.Model),
+		ToolsConfig: compose.ToolsNodeConfig{
+			Tools:               adapted,
+			ToolCallMiddlewares: []compose.ToolMiddleware{Middleware(e.tools)},
+			UnknownToolsHandler: unknownTool,
+			ExecuteSequentially: true,
+		},
+		MessageModifier:       e.prepare,
+		StreamToolCallChecker: callsTools,
+		// A model call and its tools are two steps. The bridge counts model calls
+		// and ends the turn in words; the graph's own limit only backs it up.
+		MaxStep: 2*cfg.MaxTurns + 2,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("build the agent's graph: %w", err)
+	}
+	e.graph = graph
+	return e, nil
 }
 
-// carrierKey is where a carrier stands in a callback input's Extra.
-const carrierKey = "datamind.carrier"
-
-// A ToolCarrier goes from the middleware to the bridge and back.
-type ToolCarrier struct {
-	Call   agent.ToolCall
-	Tool   agent.Tool        // nil: the model named none that exists
-	Ruling *agent.Ruling     // set by the bridge at the start; nil: refuse
-	Body   []byte            // set by the middleware: the tool's result
-	Err    error             // set by the middleware: the tool's error
-	Result *agent.ToolResult // set by the bridge at the end; nil: refuse to show
+// prepare makes what the model is sent of the graph's messages, which it leaves
+// alone.
+func (e *Engine) prepare(_ context.Context, in []*schema.Message) []*schema.Message {
+	out := make([]*schema.Message, 0, len(in)+1)
+	out = append(out, schema.SystemMessage(e.cfg.System))
+	for _, m := range in {
+		out = append(out, wellFormed(m))
+	}
+	return fit(out, e.cfg.Window)
 }
 
-// Middleware returns the middleware that sends every tool call through a
-// [ToolCarrier]. It sets all four kinds of call that Eino knows, since a missing
-// one is skipped silently, decodes the arguments once and strictly, and hands
-// the judged bytes on.
-func Middleware(tools map[string]agent.Tool) compose.ToolMiddleware { panic(skeleton) }
-
-// A ModelCarrier goes from the guarded model to the bridge and back.
-type ModelCarrier struct {
-	Messages []*schema.Message // copies: the graph's own are shared
-	Before   *hooks.Verdict    // of pre_model_call; nil: nobody decided, refuse
-	Answer   *schema.Message
-	After    *hooks.Verdict // of post_model_call
+// callsTools reports whether an answer uses tools. Eino's own checker looks at
+// the first chunk only and misses a call that comes after text.
+func callsTools(_ context.Context, sr *schema.StreamReader[*schema.Message]) (bool, error) {
+	defer sr.Close()
+	calls := false
+	for {
+		m, err := sr.Recv()
+		if errors.Is(err, io.EOF) {
+			return calls, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		calls = calls || len(m.ToolCalls) > 0
+	}
 }
-
-// Guard returns m behind a [ModelCarrier]. Its WithTools guards again.
-func Guard(m model.ToolCallingChatModel) model.ToolCallingChatModel { panic(skeleton) }
-
-// Repair returns m with its stream mended before Eino joins it: indexes, IDs and
-// names that are missing, repeated or late, arguments that are empty, glued or
-// not text. What cannot be mended surely becomes an error to the model.
-func Repair(m model.ToolCallingChatModel) model.ToolCallingChatModel { panic(skeleton) }
-
-// Bridge returns the handler that connects one turn to its hooks:
-//
-//	model  OnStart pre_model_call    OnEnd post_model_call, turn.delta
-//	tool   OnStart gate.Before       OnEnd gate.After
-//	any    OnError on_error, once for the error that several nodes report
-//
-// It is given to the run by one WithCallbacks; global handlers race in Eino.
-func Bridge(g *agent.Gate, r agent.Runner, s agent.Sink, tr agent.Transcript, t agent.Turn) callbacks.Handler {
-	panic(skeleton)
-}
-
-const skeleton = "react: skeleton, not implemented"

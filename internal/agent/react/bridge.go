@@ -1,0 +1,207 @@
+package react
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/cloudwego/eino/callbacks"
+	"github.com/cloudwego/eino/components/model"
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
+
+	"example.com/datamind/internal/agent"
+	"example.com/datamind/internal/hooks"
+)
+
+// bridge returns the handler that connects one turn to its hooks:
+//
+//	model  OnStart pre_model_call    OnEnd post_model_call, turn.delta
+//	tool   OnStart gate.Before       OnEnd gate.After
+//	any    OnError on_error, once for the error that several nodes report
+//
+// It answers to carriers and passes over whatever else Eino reports. It is given
+// to the run by one WithCallbacks; global handlers race in Eino.
+func (r *run) bridge() callbacks.Handler {
+	return callbacks.NewHandlerBuilder().
+		OnStartFn(func(ctx context.Context, _ *callbacks.RunInfo, in callbacks.CallbackInput) context.Context {
+			switch in := in.(type) {
+			case *tool.CallbackInput:
+				if c, ok := in.Extra[carrierKey].(*ToolCarrier); ok {
+					r.beforeTool(ctx, c)
+				}
+			case *model.CallbackInput:
+				if c, ok := in.Extra[carrierKey].(*ModelCarrier); ok {
+					c.Err = r.beforeModel(ctx, c)
+				}
+			}
+			return ctx
+		}).
+		OnEndFn(func(ctx context.Context, _ *callbacks.RunInfo, out callbacks.CallbackOutput) context.Context {
+			switch out := out.(type) {
+			case *tool.CallbackOutput:
+				if c, ok := out.Extra[carrierKey].(*ToolCarrier); ok {
+					r.afterTool(ctx, c)
+				}
+			case *model.CallbackOutput:
+				if c, ok := out.Extra[carrierKey].(*ModelCarrier); ok {
+					c.Err = r.afterModel(ctx, c)
+				}
+			}
+			return ctx
+		}).
+		OnErrorFn(func(ctx context.Context, _ *callbacks.RunInfo, err error) context.Context {
+			r.fail(ctx, err)
+			return ctx
+		}).Build()
+}
+
+// beforeTool asks the gate about a call.
+func (r *run) beforeTool(ctx context.Context, c *ToolCarrier) {
+	if r.failure != nil {
+		return // the turn is over: nothing more is run
+	}
+	c.Call.Hold = r.asked
+	if len(bytes.TrimSpace(c.Call.Args)) == 0 && takesNothing(c.Tool) {
+		c.Call.Args = []byte("{}")
+	}
+	judged := c.Tool
+	if why := r.faults[c.Call.ID]; why != "" && judged != nil {
+		judged = broken{judged, why}
+	}
+	ruling := r.cfg.Gate.Before(ctx, r.turn, judged, c.Call)
+	ruling.Transcript = r.kept
+	c.Ruling = &ruling
+	c.Use = agent.Use{
+		Session:  r.turn.Session,
+		Turn:     r.turn.ID,
+		Call:     c.Call.ID,
+		Args:     ruling.Call.Args,
+		Approved: ruling.Approved,
+	}
+}
+
+// afterTool has the gate close a call. That happens also in a turn that was
+// stopped meanwhile: what was begun is recorded.
+func (r *run) afterTool(ctx context.Context, c *ToolCarrier) {
+	ctx = context.WithoutCancel(ctx)
+	res := r.cfg.Gate.After(ctx, r.turn, *c.Ruling, c.Body, c.Err)
+	r.usage.ToolCalls++
+	if err := r.keepResult(ctx, c.Call.ID, res.Body); err != nil {
+		r.fail(ctx, err)
+		return
+	}
+	if res.Outcome == agent.RequiresConfirmation {
+		r.asked = true
+		r.approvals = append(r.approvals, agent.Approval{
+			ID: res.Approval, Session: r.turn.Session.ID, Turn: r.turn.ID, User: r.turn.Session.User,
+			Call: c.Ruling.Call, Hook: res.Hook, State: agent.ApprovalPending,
+		})
+	}
+	c.Result = &res
+}
+
+// beforeModel passes the messages through pre_model_call.
+func (r *run) beforeModel(ctx context.Context, c *ModelCarrier) error {
+	if r.failure != nil {
+		return r.failure
+	}
+	if r.usage.ModelCalls >= r.cfg.MaxTurns {
+		return agent.Errorf(agent.CodeLimit, r.say(msgMaxTurns), r.cfg.MaxTurns)
+	}
+	r.usage.ModelCalls++
+	r.asked = false // held calls belong to the message that was asked about
+	payload, err := messagesPayload(c.Messages)
+	if err != nil {
+		return agent.Errorf(agent.CodeInternal, "The messages could not be prepared: %w", err)
+	}
+	v := r.cfg.Hooks.Run(ctx, r.call(hooks.PreModel, payload))
+	c.Before = &v
+	if v.Decision != nil && v.Decision.Action() == hooks.Allowing && !bytes.Equal(v.Payload, payload) {
+		if c.Messages, err = parseMessages(v.Payload); err != nil {
+			return agent.Errorf(agent.CodeDenied, "A hook made messages that can't be sent: %w", err)
+		}
+	}
+	c.Delta = func(text string) { r.delta(ctx, text) }
+	return nil
+}
+
+// afterModel passes the answer through post_model_call and keeps what is left.
+func (r *run) afterModel(ctx context.Context, c *ModelCarrier) error {
+	r.ids.name(c.Answer)
+	r.faults = map[string]string{}
+	for i, why := range c.Faults {
+		r.faults[c.Answer.ToolCalls[i].ID] = why
+	}
+	r.count(c.Answer.ResponseMeta)
+	payload, err := marshalAnswer(c.Answer)
+	if err != nil {
+		return agent.Errorf(agent.CodeInternal, "The answer could not be read: %w", err)
+	}
+	v := r.cfg.Hooks.Run(ctx, r.call(hooks.PostModel, payload))
+	c.After = &v
+	if err := verdictError(nil, &v); err != nil {
+		return err
+	}
+	if !bytes.Equal(v.Payload, payload) {
+		answer, err := parseAnswer(v.Payload)
+		if err != nil {
+			return agent.Errorf(agent.CodeDenied, "A hook made an answer that can't be used: %w", err)
+		}
+		answer.ResponseMeta = c.Answer.ResponseMeta
+		r.renameNew(c.Answer, answer)
+		c.Answer = answer
+	}
+	return r.keepAnswer(ctx, c.Answer)
+}
+
+// renameNew gives the calls that a hook added IDs; those of the model's own
+// message keep theirs.
+func (r *run) renameNew(was, is *schema.Message) {
+	own := map[string]bool{}
+	for _, c := range was.ToolCalls {
+		own[c.ID] = true
+	}
+	for i := range is.ToolCalls {
+		c := &is.ToolCalls[i]
+		if own[c.ID] {
+			delete(own, c.ID)
+			continue
+		}
+		c.ID = r.ids.take(c.ID)
+	}
+}
+
+// keepAnswer stores the model's message before any call of it runs, and ends
+// the turn where it is of no use.
+func (r *run) keepAnswer(ctx context.Context, m *schema.Message) error {
+	if len(m.ToolCalls) == 0 {
+		if writtenCall(m.Content) {
+			note := "\n\n" + r.say(msgWrittenCall)
+			m.Content += note
+			r.delta(ctx, note)
+		}
+		if m.Content == "" {
+			return agent.Errorf(agent.CodeModel, "%s", r.say(msgEmptyAnswer))
+		}
+		r.text = m.Content
+	}
+	if err := r.kept.Append(ctx, r.assistant(m)); err != nil {
+		return agent.Errorf(agent.CodeInternal, "The answer could not be stored: %w", err)
+	}
+	if n := r.usage.ToolCalls + len(m.ToolCalls); n > r.cfg.MaxToolCalls {
+		return agent.Errorf(agent.CodeLimit, r.say(msgMaxToolCalls), r.cfg.MaxToolCalls)
+	}
+	return nil
+}
+
+// fail notes what ends the turn and fires on_error, once: Eino reports one error
+// from every node that it passes.
+func (r *run) fail(ctx context.Context, err error) {
+	if r.failure != nil || ctx.Err() != nil {
+		return
+	}
+	r.failure = r.publicError(err)
+	c := r.call(hooks.OnError, nil)
+	c.Err = r.failure.Message
+	r.cfg.Hooks.Run(context.WithoutCancel(ctx), c)
+}

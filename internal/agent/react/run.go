@@ -1,0 +1,185 @@
+package react
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"runtime/debug"
+	"strconv"
+
+	"github.com/cloudwego/eino/compose"
+	agentflow "github.com/cloudwego/eino/flow/agent"
+	"github.com/cloudwego/eino/schema"
+
+	"example.com/datamind/internal/agent"
+	"example.com/datamind/internal/hooks"
+)
+
+// run is one turn on its way through the graph. All of it happens in one
+// goroutine at a time: calls run one after another.
+type run struct {
+	cfg  Config
+	turn agent.Turn
+	sink agent.Sink
+	kept *keeper
+
+	ids       callIDs
+	faults    map[string]string // calls that must not run, and why
+	asked     bool              // a call of the current message waits for a person
+	approvals []agent.Approval
+	usage     agent.Usage
+	text      string       // the last answer
+	failure   *agent.Error // what ends the turn
+}
+
+// Run implements [agent.Engine]. It recovers from panics of the graph, and no
+// text of Eino's errors leaves it. Where ctx ends, it returns ctx's error: who
+// ended it knows why.
+func (e *Engine) Run(ctx context.Context, t agent.Turn, s agent.Sink, tr agent.Transcript) (agent.Result, error) {
+	r := &run{cfg: e.cfg, turn: t, sink: s, kept: &keeper{to: tr, open: map[string]bool{}}}
+	err := r.guardedly(ctx, func() error { return r.run(ctx, e) })
+	if closing := r.closeCalls(ctx); err == nil {
+		err = closing
+	}
+	res := agent.Result{Text: r.text, Approvals: r.approvals, Usage: r.usage}
+	switch {
+	case err == nil:
+		return res, nil
+	case ctx.Err() != nil:
+		return res, ctx.Err()
+	}
+	r.fail(ctx, err)
+	r.cfg.Log.LogAttrs(ctx, slog.LevelWarn, "turn failed",
+		slog.String("turn", t.ID), slog.String("code", string(r.failure.Code)), slog.Any("err", cause(r.failure)))
+	return res, r.failure
+}
+
+func (r *run) run(ctx context.Context, e *Engine) error {
+	messages := fromHistory(r.turn.History)
+	if !r.inHistory() {
+		messages = append(messages, schema.UserMessage(r.turn.Text))
+	}
+	replayed, err := r.replay(ctx, e.tools)
+	if err != nil {
+		return err
+	}
+	sr, err := e.graph.Stream(ctx, append(messages, replayed...),
+		agentflow.WithComposeOptions(compose.WithCallbacks(r.bridge())))
+	if err != nil {
+		return err
+	}
+	defer sr.Close()
+	for {
+		if _, err := sr.Recv(); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+}
+
+// inHistory reports whether the history already ends with the turn's own text.
+func (r *run) inHistory() bool {
+	h := r.turn.History
+	return len(h) > 0 && h[len(h)-1].Role == agent.RoleUser && h[len(h)-1].Turn == r.turn.ID
+}
+
+// replay runs the calls that a person confirmed and returns them as the model
+// is to see them: its own call, and what came of it.
+func (r *run) replay(ctx context.Context, tools map[string]agent.Tool) ([]*schema.Message, error) {
+	if len(r.turn.Replay) == 0 {
+		return nil, nil
+	}
+	said := &schema.Message{Role: schema.Assistant}
+	for i, c := range r.turn.Replay {
+		said.ToolCalls = append(said.ToolCalls, schema.ToolCall{
+			Index: &i, ID: r.ids.take(c.ID), Type: "function",
+			Function: schema.FunctionCall{Name: c.Tool, Arguments: string(c.Args)},
+		})
+	}
+	if err := r.kept.Append(ctx, r.assistant(said)); err != nil {
+		return nil, fmt.Errorf("store the confirmed calls: %w", err)
+	}
+	out := []*schema.Message{said}
+	for i, c := range r.turn.Replay {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		c.ID = said.ToolCalls[i].ID
+		body, err := r.use(ctx, tools[c.Tool], c)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, schema.ToolMessage(string(shorten(body, maxResult)), c.ID, schema.WithToolName(c.Tool)))
+	}
+	return out, nil
+}
+
+// use sends one call through the gate outside the graph, in the very steps that
+// the graph's calls take.
+func (r *run) use(ctx context.Context, t agent.Tool, call agent.ToolCall) (json.RawMessage, error) {
+	c := &ToolCarrier{Call: call, Tool: t}
+	r.beforeTool(ctx, c)
+	if c.Ruling != nil && c.Ruling.Refusal == nil && t != nil {
+		c.Err = safely("run the tool", func() (err error) {
+			c.Body, err = t.Run(ctx, c.Use)
+			return err
+		})
+	}
+	if c.Ruling != nil {
+		r.afterTool(ctx, c)
+	}
+	if r.failure != nil {
+		return nil, r.failure
+	}
+	if c.Result == nil {
+		return json.RawMessage(undecided), nil
+	}
+	return c.Result.Body, nil
+}
+
+// guardedly calls f; a panic becomes an error without its stack, which is
+// logged.
+func (r *run) guardedly(ctx context.Context, f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.cfg.Log.LogAttrs(ctx, slog.LevelError, "panic in a turn",
+				slog.String("turn", r.turn.ID), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return f()
+}
+
+// call begins a hook call of the turn's.
+func (r *run) call(p hooks.Phase, payload json.RawMessage) hooks.Call {
+	return hooks.Call{
+		ID:      "model_" + strconv.Itoa(r.usage.ModelCalls),
+		Phase:   p,
+		Session: r.turn.Session.ID,
+		Turn:    r.turn.ID,
+		User:    r.turn.Session.User,
+		Tenant:  r.turn.Session.Tenant,
+		Source:  r.turn.Session.Source,
+		Lang:    r.turn.Lang,
+		Payload: payload,
+		At:      r.cfg.Now(),
+	}
+}
+
+func (r *run) delta(ctx context.Context, text string) {
+	r.sink.Send(ctx, agent.Event{
+		Type: agent.TurnDelta, User: r.turn.Session.User, Session: r.turn.Session.ID, Turn: r.turn.ID,
+		At: r.cfg.Now(), Text: text,
+	})
+}
+
+func (r *run) count(m *schema.ResponseMeta) {
+	if m != nil && m.Usage != nil {
+		r.usage.InputTokens += m.Usage.PromptTokens
+		r.usage.OutputTokens += m.Usage.CompletionTokens
+	}
+}
