@@ -1,0 +1,128 @@
+package datasource
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/mattn/go-sqlite3"
+
+	"example.com/datamind/internal/sqlguard"
+)
+
+// A budget is what the results of one query may take together.
+type budget struct {
+	rows  int // a statement
+	bytes int // left
+}
+
+// step runs a statement that is prepared as authorizer permits, reads the rows
+// that b has room for and stops there.
+func (c *lite) step(ctx context.Context, st sqlguard.Statement, authorizer func(int, string, string, string) int, b *budget) (Rows, error) {
+	c.RegisterAuthorizer(authorizer)
+	defer c.RegisterAuthorizer(authorizeReads)
+	var out Rows
+	err := c.interruptible(ctx, func() (err error) {
+		stmt, err := c.prepare(st.Text)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, stmt.Close()) }()
+		if n := stmt.NumInput(); n > 0 {
+			return fmt.Errorf("the statement has %d placeholders; write the values themselves", n)
+		}
+		rows, err := stmt.Query(nil)
+		if err != nil {
+			return err
+		}
+		raw, ok := rows.(*sqlite3.SQLiteRows)
+		if !ok {
+			return errors.Join(fmt.Errorf("unexpected rows %T", rows), rows.Close())
+		}
+		out, err = fetch(raw, b)
+		return errors.Join(err, raw.Close())
+	})
+	return out, err
+}
+
+// fetch reads rows until there are no more or b is used up.
+func fetch(raw *sqlite3.SQLiteRows, b *budget) (Rows, error) {
+	out := Rows{Columns: columns(raw)}
+	keepStored(raw)
+	row := make([]driver.Value, len(out.Columns))
+	var text []byte
+	for {
+		switch err := raw.Next(row); {
+		case errors.Is(err, io.EOF):
+			out.setStorageTypes()
+			return out, nil
+		case err != nil:
+			return Rows{}, err
+		}
+		if len(out.Values) >= b.rows {
+			break
+		}
+		values, err := stored(row)
+		if err != nil {
+			return Rows{}, err
+		}
+		text = appendRow(text[:0], values)
+		if len(text) > b.bytes {
+			if len(out.Values) == 0 {
+				return Rows{}, fmt.Errorf("one row is larger than the %d bytes that are left for the result; select fewer columns, or parts of them with substr", b.bytes)
+			}
+			break
+		}
+		b.bytes -= len(text) + len(",")
+		out.Values = append(out.Values, values)
+	}
+	out.Truncated = true
+	out.setStorageTypes()
+	return out, nil
+}
+
+func columns(raw *sqlite3.SQLiteRows) []Column {
+	names := raw.Columns()
+	all := make([]Column, len(names))
+	for i, name := range names {
+		all[i] = Column{Name: name, Type: raw.ColumnTypeDatabaseTypeName(i)}
+	}
+	return all
+}
+
+// keepStored makes the driver hand out values as they are stored. It would make
+// a time of what is in a column declared DATE, DATETIME or TIMESTAMP, whatever
+// it is, and a bool of an integer in one declared BOOLEAN. It looks the declared
+// types up in the slice that DeclTypes returns, so those names are taken out of
+// it; [stored] notices, should a driver do otherwise one day.
+func keepStored(raw *sqlite3.SQLiteRows) {
+	clear(raw.DeclTypes())
+}
+
+// stored returns a copy of row, whose values the driver made.
+func stored(row []driver.Value) ([]any, error) {
+	values := make([]any, len(row))
+	for i, v := range row {
+		switch v := v.(type) {
+		case nil, int64, float64, string, []byte:
+			values[i] = v
+		default:
+			return nil, fmt.Errorf("column %d: the driver made a %T of what is stored", i+1, v)
+		}
+	}
+	return values, nil
+}
+
+// discard is the budget of a statement whose rows nobody wants.
+func discard() *budget { return &budget{rows: 0, bytes: math.MaxInt} }
+
+// randomly reports whether a statement picks what it does by chance.
+func randomly(st sqlguard.Statement) bool {
+	return slices.ContainsFunc(st.Acts, func(a sqlguard.Act) bool {
+		return a.Op == sqlite3.SQLITE_FUNCTION && (a.Arg2 == "random" || a.Arg2 == "randomblob")
+	})
+}
