@@ -1,0 +1,16 @@
+package audit
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+func datasync(f *os.File) error {
+	for {
+		err := syscall.Fdatasync(int(f.Fd())) //nolint:gosec // G115: a descriptor is an int
+		if !errors.Is(err, syscall.EINTR) {
+			return err
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package audit
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// A rule knows secrets by their form.
+type rule struct {
+	name   string
+	gates  []string // text that has none of them, in this case, can't match
+	expr   string   // group 1, or all of it, is the secret
+	digits int      // text with fewer digits can't match
+	ok     func(string) bool
+
+	re *regexp.Regexp
+}
+
+func (x *rule) compile() (err error) {
+	if x.re, err = regexp.Compile(x.expr); err != nil {
+		return fmt.Errorf("redaction rule %s: %w", x.name, err)
+	}
+	return nil
+}
+
+func (x *rule) may(s string, digits int) bool {
+	if digits < x.digits {
+		return false
+	}
+	for _, g := range x.gates {
+		if strings.Contains(s, g) {
+			return true
+		}
+	}
+	return len(x.gates) == 0
+}
+
+// secretRules returns the forms of secrets.
+func secretRules() []rule {
+	return []rule{
+		{name: "pem", gates: []string{"-----BEGIN"}, expr: `-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|$)`},
+		{name: "url", gates: []string{"://"}, expr: `[a-zA-Z][a-zA-Z0-9+.\-]*://[^\s/:@"'<>]*:([^\s/"'<>]+)@`},
+		{name: "url", gates: []string{"://"}, expr: `[a-zA-Z][a-zA-Z0-9+.\-]*://[^\s/:@"'<>]*:([^\s@"'<>]+)@`},
+		{name: "dsn", gates: []string{"@tcp(", "@unix("}, expr: `[\w.\-]+:([^\s"']+)@(?:tcp|unix)\(`},
+		{name: "jwt", gates: []string{"eyJ"}, expr: `\beyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]*`},
+		{name: "aws", gates: []string{"AKIA", "ASIA", "ABIA", "ACCA"}, expr: `\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b`},
+		{name: "github", gates: []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"}, expr: `\b(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{50,})`},
+		{name: "gitlab", gates: []string{"glpat-"}, expr: `\bglpat-[A-Za-z0-9_\-]{20,}`},
+		{name: "openai", gates: []string{"sk-"}, expr: `\bsk-[A-Za-z0-9_\-]{20,}`},
+		{name: "huggingface", gates: []string{"hf_"}, expr: `\bhf_[A-Za-z0-9]{30,}`},
+		{name: "npm", gates: []string{"npm_"}, expr: `\bnpm_[A-Za-z0-9]{36}`},
+		{name: "slack", gates: []string{"xox", "xapp-"}, expr: `\b(?:xox[abeposr]|xapp)-[A-Za-z0-9\-]{10,}`},
+		{name: "slack", gates: []string{"hooks.slack.com/"}, expr: `hooks\.slack\.com/(?:services|workflows)/([A-Za-z0-9/_\-]{10,})`},
+		{name: "google", gates: []string{"AIza", "GOCSPX-", "ya29."}, expr: `\b(?:AIza[A-Za-z0-9_\-]{35}|GOCSPX-[A-Za-z0-9_\-]{20,}|ya29\.[A-Za-z0-9_\-]{20,})`},
+		{name: "stripe", gates: []string{"_live_", "_test_"}, expr: `\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,}`},
+		{name: "sendgrid", gates: []string{"SG."}, expr: `\bSG\.[A-Za-z0-9_\-]{16,}\.[A-Za-z0-9_\-]{16,}`},
+		{name: "bearer", gates: []string{"earer ", "EARER "}, expr: `(?i)\bbearer\s+([A-Za-z0-9._~+/\-]{8,}=*)`, ok: unlikeWord},
+		{name: "basic", gates: []string{"asic ", "ASIC "}, expr: `(?i)\bbasic\s+([A-Za-z0-9+/]{8,}={0,2})`, ok: unlikeWord},
+		{name: "argv", gates: []string{"mysql", "mariadb"}, expr: `\b(?:mysql|mariadb)[\w\-]*\s(?:[^|;\n]*\s)?-p([^\s'"]+)`},
+		{name: "argv", gates: []string{"curl "}, expr: `\bcurl\s(?:[^|;\n]*\s)?(?:-u|--user)[ =]?['"]?[^\s:'"]+:([^\s'"]+)`},
+		{name: "argv", gates: []string{"sshpass"}, expr: `\bsshpass\s+-p\s*(\S+)`},
+	}
+}
+
+// unlikeWord tells a token from a word of a sentence, such as "basic
+// authentication".
+func unlikeWord(s string) bool {
+	return strings.ContainsAny(s, "0123456789+/=_") || s != strings.ToLower(s) && s[1:] != strings.ToLower(s[1:])
+}
+
+// forms replaces what has the form of a secret.
+func (r *Redactor) forms(s string) string {
+	digits := -1
+	for i := range r.rules {
+		x := &r.rules[i]
+		if x.digits > 0 && digits < 0 {
+			digits = countDigits(s)
+		}
+		if x.may(s, digits) {
+			s = x.replace(s)
+		}
+	}
+	return s
+}
+
+func countDigits(s string) int {
+	n := 0
+	for i := range len(s) {
+		if s[i] >= '0' && s[i] <= '9' {
+			n++
+		}
+	}
+	return n
+}
+
+func (x *rule) replace(s string) string {
+	var out strings.Builder
+	at := 0
+	for _, m := range x.re.FindAllStringSubmatchIndex(s, -1) {
+		from, to := m[0], m[1]
+		if len(m) > 2 {
+			from, to = m[2], m[3]
+		}
+		if strings.HasPrefix(s[from:to], redactedPrefix) || x.ok != nil && !x.ok(s[from:to]) {
+			continue
+		}
+		out.WriteString(s[at:from])
+		out.WriteString(redacted(x.name))
+		at = to
+	}
+	if at == 0 {
+		return s
+	}
+	out.WriteString(s[at:])
+	return out.String()
+}

@@ -1,0 +1,161 @@
+package audit
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// redactPairs replaces the values of secret names in text of any form:
+// password=x, "token": "x", DB_PASS: x, --api-key x, 密码是 x. It goes from
+// each separator to the left for the name and to the right for the value, so
+// that text without separators costs nothing.
+func redactPairs(s string) string {
+	var out strings.Builder
+	done := 0 // s[:done] is in out
+	for at := 0; at < len(s); at++ {
+		name, right, ok := pairAt(s, at, done)
+		if !ok || !secretName(name) {
+			continue
+		}
+		from, to := pairValue(s, right, name)
+		if from == to || harmlessValue(s[from:to]) {
+			continue
+		}
+		out.WriteString(s[done:from])
+		out.WriteString(redacted("pair"))
+		done, at = to, to-1
+	}
+	if done == 0 {
+		return s
+	}
+	out.WriteString(s[done:])
+	return out.String()
+}
+
+// pairAt returns the name to the left of a separator at s[at], no further left
+// than floor, and where what is to the right of it begins.
+func pairAt(s string, at, floor int) (name string, right int, ok bool) {
+	switch c := s[at]; {
+	case c == '=':
+		right = at + 1
+		for right < len(s) && (s[right] == '=' || s[right] == '>') {
+			right++
+		}
+		for at > floor && strings.IndexByte("!<>:=", s[at-1]) >= 0 {
+			at--
+		}
+	case c == ':' && !strings.HasPrefix(s[at:], "::") && !strings.HasPrefix(s[at:], "://") && !strings.HasPrefix(s[at:], ":="):
+		right = at + 1
+	case c == ' ' && at+1 < len(s) && flagBefore(s[floor:at]):
+		right = at + 1
+	case c >= utf8.RuneSelf:
+		for _, sep := range []string{"：", "是", "为", "＝"} {
+			if strings.HasPrefix(s[at:], sep) {
+				right = at + len(sep)
+			}
+		}
+	}
+	if right == 0 {
+		return "", 0, false
+	}
+	left := strings.TrimRight(s[floor:at], " \t")
+	left = strings.TrimRight(left, `"'`+"`\\")
+	from := len(left)
+	for from > 0 && nameByte(left[from-1]) {
+		from--
+	}
+	return strings.TrimLeft(left[from:], "-."), right, from < len(left)
+}
+
+// flagBefore reports whether s ends in a command's flag, such as --password.
+func flagBefore(s string) bool {
+	from := len(s)
+	for from > 0 && nameByte(s[from-1]) {
+		from--
+	}
+	return strings.HasPrefix(s[from:], "--")
+}
+
+func nameByte(c byte) bool {
+	return c == '_' || c == '-' || c == '.' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= utf8.RuneSelf
+}
+
+// pairValue returns where the value that begins about s[at] stands.
+func pairValue(s string, at int, name string) (from, to int) {
+	for at < len(s) && (s[at] == ' ' || s[at] == '\t') {
+		at++
+	}
+	escape := strings.HasPrefix(s[at:], `\"`) // JSON in a string that is no JSON
+	if escape {
+		at++
+	}
+	if at == len(s) {
+		return at, at
+	}
+	if q := s[at]; q == '"' || q == '\'' || q == '`' {
+		end := at + 1 + quoted(s[at+1:], q)
+		if escape && end > at+1 && s[end-1] == '\\' {
+			end--
+		}
+		return at + 1, end
+	}
+	if low := strings.ToLower(name); strings.HasSuffix(low, "cookie") {
+		return at, at + until(s[at:], "\r\n\"'")
+	}
+	end := at + until(s[at:], " \t\r\n;,&)\"'<>}]|`")
+	switch strings.ToLower(s[at:end]) {
+	case "bearer", "basic", "token", "digest", "negotiate", "apikey":
+		if end < len(s) && s[end] == ' ' {
+			return end + 1, end + 1 + until(s[end+1:], " \t\r\n;,&)\"'<>}]|`")
+		}
+	}
+	if strings.HasPrefix(s[at:], redactedPrefix) {
+		return at, at
+	}
+	return at, end
+}
+
+// until returns the length of s up to the first of stops or Chinese
+// punctuation.
+func until(s, stops string) int {
+	for i, r := range s {
+		if strings.ContainsRune(stops, r) || strings.ContainsRune("，。；、）”’", r) {
+			return i
+		}
+	}
+	return len(s)
+}
+
+// quoted returns the length of what stands before the closing quote.
+func quoted(s string, quote byte) int {
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == '\\' && i+1 < len(s) && s[i+1] != quote:
+			i++
+		case s[i] == quote && i+1 < len(s) && s[i+1] == quote:
+			i++ // doubled
+		case s[i] == quote:
+			return i
+		}
+	}
+	return len(s)
+}
+
+// harmlessValue reports whether v is no secret: redacted already, a
+// placeholder, a small number, or a word that people write in its place.
+func harmlessValue(v string) bool {
+	switch strings.ToLower(strings.Trim(v, ".")) {
+	case "", "required", "optional", "string", "text", "varchar", "none", "null", "nil", "true", "false", "yes", "no", "invalid", "incorrect", "missing",
+		"expired", "the", "is", "are", "must", "not", "too", "wrong", "unknown", "empty", "changed", "reset", "and", "or", "a", "an", "for", "can", "should",
+		"?", "%s", "%v", "%q", "***":
+		return true
+	}
+	if strings.HasPrefix(v, redactedPrefix) || strings.HasPrefix(v, "${") || strings.HasPrefix(v, "{{") || strings.Trim(v, "*") == "" {
+		return true
+	}
+	digits := countDigits(v)
+	if v[0] == '$' && digits == len(v)-1 { // $1
+		return true
+	}
+	return digits == len(v) && digits < 4
+}
