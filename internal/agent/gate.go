@@ -122,6 +122,7 @@ type Ruling struct {
 func (g *Gate) Before(ctx context.Context, t Turn, tool Tool, tc ToolCall) Ruling {
 	r := Ruling{Call: tc, Began: g.cfg.Now(), tool: tool}
 	var ask *Approval
+	within := scopeOf(ctx).count()
 	switch args, err := decode(tool, tc.Args); {
 	case tool == nil:
 		g.refuse(ctx, t, &r, Denied, "there is no tool of this name")
@@ -129,13 +130,15 @@ func (g *Gate) Before(ctx context.Context, t Turn, tool Tool, tc ToolCall) Rulin
 		g.refuse(ctx, t, &r, Failed, "the arguments are not valid: "+publicText(err))
 	case ctx.Err() != nil:
 		g.refuse(ctx, t, &r, Failed, "the turn was stopped before this could run")
+	case !within:
+		g.refuse(ctx, t, &r, Failed, errCalls.Error())
 	default:
 		r.Call.Args, r.Call.Sent = args, nil
 		if tc.Hold && g.writes(ctx, t, r) {
 			r.Refusal = r.result(Held, heldBody())
 			break
 		}
-		r.Verdict = g.run(ctx, call(t, r.Call, hooks.PreTool, args, g.cfg.Now()))
+		r.Verdict = g.run(ctx, g.cfg.Hooks, call(t, r.Call, hooks.PreTool, args, g.cfg.Now()))
 		note(ctx, r.Verdict.Record)
 		ask = g.rule(ctx, t, &r, tc.Args)
 	}
@@ -234,7 +237,7 @@ func (g *Gate) begin(ctx context.Context, t Turn, r *Ruling) {
 
 // tell sends what Before came to.
 func (g *Gate) tell(ctx context.Context, t Turn, r Ruling, ask *Approval) {
-	g.send(ctx, t, Event{Type: TurnToolCall, Call: &r.Call})
+	scopeOf(ctx).opened(r.Call, func() { g.sendNow(ctx, t, Event{Type: TurnToolCall, Call: &r.Call}) })
 	switch {
 	case ask != nil:
 		g.send(ctx, t, Event{Type: HookAsksUser, Approval: ask})

@@ -37,7 +37,7 @@ func (g *Gate) After(ctx context.Context, t Turn, r Ruling, body json.RawMessage
 			g.cfg.Log.ErrorContext(ctx, "tool message not stored", slog.String("call", r.Call.ID), slog.Any("err", err))
 		}
 	}
-	g.send(ctx, t, Event{Type: TurnToolResult, Result: &res})
+	scopeOf(ctx).closed(r.Call.ID, func() { g.sendNow(ctx, t, Event{Type: TurnToolResult, Result: &res}) })
 	return res
 }
 
@@ -83,7 +83,7 @@ func (g *Gate) close(ctx context.Context, t Turn, r Ruling, body json.RawMessage
 func (g *Gate) post(ctx context.Context, t Turn, r Ruling, body json.RawMessage, text string) hooks.Verdict {
 	c := call(t, r.Call, hooks.PostTool, body, g.cfg.Now())
 	c.Args, c.Err = r.Call.Args, text
-	v := g.run(context.WithoutCancel(ctx), c)
+	v := g.run(context.WithoutCancel(ctx), g.cfg.Hooks, c)
 	note(ctx, v.Record)
 	return v
 }

@@ -74,14 +74,14 @@ func (g *Gate) writes(ctx context.Context, t Turn, r Ruling) (yes bool) {
 }
 
 // run passes c through the hooks. A runner that panics denies.
-func (g *Gate) run(ctx context.Context, c hooks.Call) (v hooks.Verdict) {
+func (g *Gate) run(ctx context.Context, r Runner, c hooks.Call) (v hooks.Verdict) {
 	defer func() {
 		if p := recover(); p != nil {
 			g.panicked(ctx, string(c.Phase), p)
 			v = hooks.Verdict{Decision: hooks.Deny{Reason: "the hooks failed"}, Hook: GateHook, Payload: c.Payload}
 		}
 	}()
-	return g.cfg.Hooks.Run(ctx, c)
+	return r.Run(ctx, c)
 }
 
 // observe has the gate's own decision recorded, even when the turn was stopped.
@@ -114,8 +114,17 @@ func (g *Gate) panicked(ctx context.Context, what string, p any) {
 // send sends e about turn t, also when the turn was stopped, but not when it is
 // over: nothing follows turn.completed or turn.failed.
 func (g *Gate) send(ctx context.Context, t Turn, e Event) {
-	e.User, e.Session, e.Turn, e.At = t.Session.User, t.Session.ID, t.ID, g.cfg.Now()
-	scopeOf(ctx).do(func() { g.cfg.Sink.Send(context.WithoutCancel(ctx), e) })
+	scopeOf(ctx).do(func() { g.sendNow(ctx, t, e) })
+}
+
+func (g *Gate) sendNow(ctx context.Context, t Turn, e Event) {
+	g.cfg.Sink.Send(context.WithoutCancel(ctx), about(t, e, g.cfg.Now()))
+}
+
+// about is e as an event of turn t.
+func about(t Turn, e Event, at time.Time) Event {
+	e.User, e.Session, e.Turn, e.At = t.Session.User, t.Session.ID, t.ID, at
+	return e
 }
 
 // call is a tool call as the hooks get to see it.

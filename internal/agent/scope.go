@@ -2,18 +2,24 @@ package agent
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"example.com/datamind/internal/hooks"
 )
 
-// A scope goes with a turn's context: it collects the audit records of the turn,
-// and says when the turn is over, so that nothing that was abandoned speaks
-// after its end.
+// A scope goes with a turn's context. It collects what the turn's end has to
+// know, and it says when the turn is over, so that nothing that was abandoned
+// speaks after the end.
 type scope struct {
-	mu       sync.RWMutex
-	from, to uint64 // 0 where there is none; record 0 is never a turn's
+	limit int         // calls that the turn may make; 0: any number
+	stop  func(error) // ends the turn
+
+	mu       sync.Mutex
+	from, to uint64 // audit records; 0 where there is none, for record 0 is never a turn's
 	over     bool
+	calls    int
+	open     []OpenUse // told to the browser and without a result
 }
 
 type scopeKey struct{}
@@ -26,20 +32,51 @@ func scopeOf(ctx context.Context) *scope {
 	return &scope{}
 }
 
-// do runs f unless the turn is over. The turn does not end while f runs.
-func (s *scope) do(f func()) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
+// do runs send unless the turn is over. The turn does not end meanwhile.
+func (s *scope) do(send func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if !s.over {
-		f()
+		send()
 	}
 }
 
-func (s *scope) end() (from, to uint64) {
+// opened runs send, which tells about c; from then on c needs a result.
+func (s *scope) opened(c ToolCall, send func()) {
+	s.do(func() {
+		s.open = append(s.open, OpenUse{Call: c.ID, Tool: c.Tool, Args: c.Args})
+		send()
+	})
+}
+
+// closed runs send, which tells about call's result.
+func (s *scope) closed(call string, send func()) {
+	s.do(func() {
+		s.open = slices.DeleteFunc(s.open, func(o OpenUse) bool { return o.Call == call })
+		send()
+	})
+}
+
+// end ends the turn and returns its records and the calls without a result.
+func (s *scope) end() (from, to uint64, open []OpenUse) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.over = true
-	return s.from, s.to
+	return s.from, s.to, s.open
+}
+
+// count reports whether the turn may make one more call. If not, the turn ends.
+func (s *scope) count() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls++
+	if s.limit == 0 || s.calls <= s.limit {
+		return true
+	}
+	if s.stop != nil {
+		s.stop(errCalls)
+	}
+	return false
 }
 
 func (s *scope) note(record uint64) {

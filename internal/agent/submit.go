@@ -1,0 +1,147 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+
+	"example.com/datamind/internal/hooks"
+)
+
+// Submit starts a turn with text and returns at once; what happens is told to
+// the sink. It fails with [CodeConflict] while another turn of the session
+// runs, with [CodeTooLarge] for a text of more than [MaxText] bytes and with
+// [CodeDenied] where a hook of pre_turn does not let it. What text says is never
+// consent.
+func (s *Service) Submit(ctx context.Context, user, session, text, lang string) (Turn, error) {
+	switch {
+	case len(text) > MaxText:
+		return Turn{}, Errorf(CodeTooLarge, "the message is longer than %d KiB", MaxText>>10)
+	case !utf8.ValidString(text):
+		return Turn{}, Errorf(CodeInvalid, "the message is not UTF-8")
+	case strings.TrimSpace(text) == "":
+		return Turn{}, Errorf(CodeInvalid, "the message is empty")
+	}
+	ses, err := s.cfg.Store.Session(ctx, user, session)
+	if err != nil {
+		return Turn{}, err
+	}
+	if _, err := ses.State.Next(Submit); err != nil {
+		return Turn{}, err
+	}
+	t := Turn{ID: newID("trn", s.cfg.Now()), Session: ses, Lang: lang}
+	title := titleOf(text)
+	t.Text, err = s.preTurn(ctx, t, text)
+	if err != nil {
+		return Turn{}, err
+	}
+
+	defer s.locks.lock(session)()
+	if t.Session, err = s.cfg.Store.Session(ctx, user, session); err != nil {
+		return Turn{}, err
+	}
+	if _, err := t.Session.State.Next(Submit); err != nil {
+		return Turn{}, err
+	}
+	return s.begin(ctx, t, nil, title, nil)
+}
+
+// textPayload is the payload of pre_turn and post_turn.
+type textPayload struct {
+	Text string `json:"text"`
+}
+
+// preTurn passes a turn's text through pre_turn and returns it as the model is
+// to read it.
+func (s *Service) preTurn(ctx context.Context, t Turn, text string) (string, error) {
+	v := s.phase(ctx, t, hooks.PreTurn, textPayload{text}, "")
+	if err := denied(v); err != nil {
+		return "", err
+	}
+	rewritten, ok, err := rewrittenText(v, text)
+	if err != nil {
+		return "", err
+	}
+	if ok {
+		return rewritten, nil
+	}
+	return text, nil
+}
+
+// rewrittenText returns the text that a hook put in the place of text, if any.
+func rewrittenText(v hooks.Verdict, text string) (rewritten string, ok bool, err error) {
+	if len(v.Payload) == 0 || bytes.Equal(v.Payload, marshal(textPayload{text})) {
+		return "", false, nil
+	}
+	var p textPayload
+	if err := json.Unmarshal(v.Payload, &p); err != nil || strings.TrimSpace(p.Text) == "" {
+		return "", false, Errorf(CodeDenied, "%s: a hook made a message without text", v.Hook)
+	}
+	if len(p.Text) > MaxText {
+		return "", false, Errorf(CodeTooLarge, "%s: a hook made a message longer than %d KiB", v.Hook, MaxText>>10)
+	}
+	return p.Text, p.Text != text, nil
+}
+
+// begin starts turn t, which is complete but for its history. It is called under
+// the session's lock. told are the approvals whose answers are in the text; a
+// turn that is refused begins and fails at once, so that the page shows why.
+func (s *Service) begin(ctx context.Context, t Turn, told []string, title string, refused error) (Turn, error) {
+	history, err := s.cfg.Store.Messages(ctx, t.Session.User, t.Session.ID)
+	if err != nil {
+		return Turn{}, err
+	}
+	t.History = history
+	runCtx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	if err := s.enter(t.Session.ID, &liveTurn{cancel: cancel}); err != nil {
+		cancel(nil)
+		return Turn{}, err
+	}
+	now := s.cfg.Now()
+	first := Message{
+		ID: newID("msg", now), Session: t.Session.ID, Turn: t.ID, Role: RoleUser, Text: t.Text, At: now,
+	}
+	from := t.Session.State
+	t.Session.State = Running
+	if err := s.cfg.Store.StartTurn(context.WithoutCancel(ctx), t, from, first, told, title); err != nil {
+		cancel(nil)
+		s.leave(t.Session.ID)
+		return Turn{}, err
+	}
+	s.send(ctx, t, Event{Type: TurnStarted, Text: t.Text})
+	go func() {
+		defer cancel(nil)
+		s.run(runCtx, cancel, t, refused)
+	}()
+	return t, nil
+}
+
+// enter notes that a turn of session runs.
+func (s *Service) enter(session string, l *liveTurn) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closing:
+		return Errorf(CodeInterrupted, "the program is ending")
+	case s.live[session] != nil:
+		return Errorf(CodeConflict, "a turn of this session is running")
+	}
+	s.live[session] = l
+	s.turns.Add(1)
+	return nil
+}
+
+// leave notes that the session's turn is over.
+func (s *Service) leave(session string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.live, session)
+	s.turns.Done()
+}
+
+// send sends an event of the service itself.
+func (s *Service) send(ctx context.Context, t Turn, e Event) {
+	s.cfg.Sink.Send(context.WithoutCancel(ctx), about(t, e, s.cfg.Now()))
+}
