@@ -9,7 +9,12 @@
 // database itself is the fourth layer and lives in the package datasource.
 package sqlguard
 
-import "context"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
 
 // A Dialect names the grammar to read a text with.
 type Dialect string
@@ -21,35 +26,23 @@ const (
 	MySQL    Dialect = "mysql"
 )
 
-// An Effect is how far a statement's consequences reach. Larger is worse, so
-// that the effect of a text is the maximum over its statements.
-type Effect uint8
-
-// The effects, in order, and what a destructive-SQL rule makes of them.
-const (
-	Reads       Effect = iota // SELECT, WITH … SELECT, EXPLAIN, SHOW           allow
-	Adds                      // INSERT, CREATE                                 allow
-	Changes                   // UPDATE, DELETE, MERGE, REPLACE, upserts, CALL  ask
-	Destroys                  // DROP TABLE, TRUNCATE, ALTER, stored code       ask
-	DestroysAll               // DROP DATABASE, DROP SCHEMA                     deny
-	Administers               // GRANT, ATTACH, PRAGMA, COPY … PROGRAM, SET     deny
-	Unknown                   // does not parse, is not listed, hides something deny
-)
-
-// String returns the effect's public name, as `datamind check` prints it:
-// reads, adds, changes, destroys, destroys_all, administers, unknown.
-func (e Effect) String() string { panic(skeleton) }
-
 // A Statement is one statement of a text.
 type Statement struct {
-	Text    string // exactly as it stands in the text
-	Verb    string // upper case, for example "DROP TABLE"
-	Effect  Effect
-	Tables  []string
-	Writes  []Column // columns written, where the parser knows
-	Reason  Reason   // empty for reads and additions
-	Bounded bool     // an UPDATE or DELETE that has a WHERE of its own
-	Acts    []Act    // what the engine would do; SQLite only
+	Text   string // exactly as it stands in the text, without what is around it
+	Verb   string // upper case, for example "DROP TABLE"
+	Effect Effect
+
+	// Tables are the tables that it writes, its own target first, or those that
+	// it reads where it writes none.
+	Tables []string
+
+	// Writes are the columns it writes, where the parser knows. An empty name
+	// stands for every column of the table.
+	Writes []Column
+
+	Reason  Reason // empty for reads and additions
+	Bounded bool   // an UPDATE or DELETE whose own WHERE picks rows
+	Acts    []Act  // what the engine would do; SQLite only
 }
 
 // A Column is a column of a table.
@@ -60,31 +53,64 @@ type Column struct{ Table, Name string }
 type Report struct {
 	Statements []Statement
 	Effect     Effect // the worst of them
-	Reason     Reason // of the worst of them
+	Reason     Reason // of the first of the worst
 }
 
-// A Reason says in plain words why a statement has its effect, and what to do
-// instead. The texts are in this package, in English and Chinese.
-type Reason struct {
-	Code string // stable, for example "drop_database"; empty: nothing to say
-	Name string // the table, function or setting that it is about, if any
+// A Judge reads texts of one dialect. It is safe for concurrent use.
+type Judge struct {
+	dialect  Dialect
+	compiler Compiler
 }
 
-// In returns the reason in a language, "en" or "zh-Hans"; English for others.
-func (r Reason) In(lang string) string { panic(skeleton) }
-
-// A Judge reads texts of one dialect.
-type Judge struct{}
+// inspectTime bounds one inspection. A database that does not answer by then
+// counts as one that cannot be asked.
+const inspectTime = 2 * time.Second
 
 // NewJudge returns a judge. SQLite has no parser but its own: c is needed for
 // it, and ignored for the others.
-func NewJudge(d Dialect, c Compiler) (*Judge, error) { panic(skeleton) }
+func NewJudge(d Dialect, c Compiler) (*Judge, error) {
+	switch d {
+	case SQLite:
+		if c == nil {
+			return nil, errors.New("new judge: sqlite needs a compiler")
+		}
+		return &Judge{dialect: d, compiler: c}, nil
+	case Postgres, MySQL:
+		return &Judge{dialect: d}, nil
+	}
+	return nil, fmt.Errorf("new judge: unknown dialect %q", string(d))
+}
+
+// Dialect returns the dialect that the judge reads.
+func (j *Judge) Dialect() Dialect { return j.dialect }
 
 // Inspect reads text. It never fails and never panics: see [Unknown].
-func (j *Judge) Inspect(ctx context.Context, text string) Report { panic(skeleton) }
+func (j *Judge) Inspect(ctx context.Context, text string) (report Report) {
+	defer func() {
+		if r := recover(); r != nil {
+			report = unknown(Reason{Code: codeCheckFailed, Name: fmt.Sprint(r)})
+		}
+	}()
+	pieces, fault := cut(j.dialect, text)
+	if fault != "" {
+		return unknown(Reason{Code: fault})
+	}
+	if j.dialect != SQLite {
+		return unknown(Reason{Code: codeNoJudge, Name: string(j.dialect)})
+	}
+	ctx, cancel := context.WithTimeout(ctx, inspectTime)
+	defer cancel()
+	statements, err := j.judgeSQLite(ctx, pieces)
+	if err != nil {
+		return unknown(Reason{Code: codeCheckFailed, Name: err.Error()})
+	}
+	report.Statements = statements
+	for i, s := range statements {
+		if i == 0 || s.Effect > report.Effect {
+			report.Effect, report.Reason = s.Effect, s.Reason
+		}
+	}
+	return report
+}
 
-// Limit returns text with at most n rows, and false where that cannot be
-// written exactly.
-func (j *Judge) Limit(text string, n int) (string, bool) { panic(skeleton) }
-
-const skeleton = "sqlguard: skeleton, not implemented"
+func unknown(r Reason) Report { return Report{Effect: Unknown, Reason: r} }

@@ -19,6 +19,43 @@ func readsPragma(name string, hasValue bool) bool {
 	return false
 }
 
+// pragmaTable returns the PRAGMA that a table-valued function stands for: its
+// name is the PRAGMA's behind "pragma_". Tables of users may be called so, too.
+func pragmaTable(table string) (string, bool) {
+	const prefix = "pragma_"
+	if len(table) <= len(prefix) || !strings.EqualFold(table[:len(prefix)], prefix) {
+		return "", false
+	}
+	name := strings.ToLower(table[len(prefix):])
+	return name, isPragma(name)
+}
+
+// isPragma reports whether SQLite has a PRAGMA of this name.
+func isPragma(name string) bool {
+	if readsPragma(name, false) {
+		return true
+	}
+	switch name {
+	case "analysis_limit", "auto_vacuum", "automatic_index", "busy_timeout",
+		"cache_size", "cache_spill", "case_sensitive_like", "cell_size_check",
+		"checkpoint_fullfsync", "count_changes", "data_store_directory",
+		"default_cache_size", "defer_foreign_keys", "empty_result_callbacks",
+		"foreign_keys", "full_column_names", "fullfsync", "hard_heap_limit",
+		"ignore_check_constraints", "incremental_vacuum",
+		"journal_size_limit", "legacy_alter_table", "legacy_file_format",
+		"locking_mode", "max_page_count", "mmap_size", "module_list",
+		"optimize", "page_count", "parser_trace", "pragma_list", "query_only",
+		"read_uncommitted", "recursive_triggers", "reverse_unordered_selects",
+		"secure_delete", "short_column_names", "shrink_memory",
+		"soft_heap_limit", "sql_trace", "stats", "synchronous", "temp_store",
+		"temp_store_directory", "threads", "trusted_schema",
+		"vdbe_addoptrace", "vdbe_debug", "vdbe_listing", "vdbe_trace",
+		"wal_autocheckpoint", "wal_checkpoint", "writable_schema":
+		return true
+	}
+	return false
+}
+
 // knownModule reports whether a virtual table's module keeps all that it has in
 // the database itself.
 func knownModule(name string) bool {
@@ -62,7 +99,19 @@ func knownFunction(name string) bool {
 		"percentile_disc", "rank", "row_number", "string_agg", "sum", "total":
 		return true
 	}
-	return mathFunction(name) || documentFunction(name)
+	return mathFunction(name) || documentFunction(name) || alterFunction(name)
+}
+
+// alterFunction covers what ALTER TABLE is made of. The engine lets nobody else
+// call these.
+func alterFunction(name string) bool {
+	switch strings.ToLower(name) {
+	case "sqlite_rename_column", "sqlite_rename_table", "sqlite_rename_test",
+		"sqlite_rename_quotefix", "sqlite_drop_column", "sqlite_drop_constraint",
+		"sqlite_add_constraint", "sqlite_find_constraint", "sqlite_fail":
+		return true
+	}
+	return false
 }
 
 func mathFunction(name string) bool {
