@@ -5,30 +5,36 @@
 // migrations/*.sql:
 //
 //	sessions         state, moved by compare-and-set
+//	turns            begun, ended how
 //	messages         the transcript as the model sees it
 //	approvals        pending → confirmed | cancelled | expired
 //	grants           single use: used_at
 //	ledger           (turn, call) of tools that write: begun, settled
 //	events           what the stream sent; the row ID is the event ID
-//	turns            begun, ended how
+//
+// One connection writes, with synchronous=FULL, so that what a method has
+// acknowledged survives a loss of power; the others only read.
 package store
 
 import (
 	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
 	"time"
+
+	_ "github.com/mattn/go-sqlite3" // the driver "sqlite3"
 
 	"example.com/datamind/internal/agent"
 	"example.com/datamind/internal/hooks"
 )
 
 // DB is the application's database. One connection writes, many read.
-type DB struct{}
-
-// Open opens the database at path and brings its schema up to date.
-func Open(ctx context.Context, path string) (*DB, error) { panic(skeleton) }
-
-// Close closes the database.
-func (db *DB) Close() error { panic(skeleton) }
+type DB struct {
+	write, read *sql.DB
+	now         func() time.Time
+}
 
 var (
 	_ agent.Store  = (*DB)(nil)
@@ -36,98 +42,143 @@ var (
 	_ hooks.Grants = (*DB)(nil)
 )
 
-// CreateSession implements [agent.Store].
-func (db *DB) CreateSession(ctx context.Context, s agent.Session) error { panic(skeleton) }
+// readers is how many connections read at a time.
+const readers = 4
 
-// Session implements [agent.Store].
-func (db *DB) Session(ctx context.Context, user, id string) (agent.Session, error) { panic(skeleton) }
-
-// Sessions implements [agent.Store].
-func (db *DB) Sessions(ctx context.Context, user string, limit int) ([]agent.Session, error) {
-	panic(skeleton)
+// Open opens the database at path and brings its schema up to date, as [Migrate]
+// does.
+func Open(ctx context.Context, path string) (*DB, error) {
+	db, err := open(ctx, path)
+	if err != nil {
+		return nil, fmt.Errorf("open database %s: %w", path, err)
+	}
+	return db, nil
 }
 
-// Move implements [agent.Store].
-func (db *DB) Move(ctx context.Context, id string, from, to agent.State) error { panic(skeleton) }
-
-// AppendMessages implements [agent.Store].
-func (db *DB) AppendMessages(ctx context.Context, session string, m ...agent.Message) error {
-	panic(skeleton)
+func open(ctx context.Context, path string) (*DB, error) {
+	if _, err := Migrate(ctx, path); err != nil {
+		return nil, err
+	}
+	w, err := openWriter(path)
+	if err != nil {
+		return nil, err
+	}
+	r, err := sql.Open("sqlite3", dsn(path, url.Values{"mode": {"ro"}, "_query_only": {"true"}}))
+	if err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	r.SetMaxOpenConns(readers)
+	r.SetMaxIdleConns(readers)
+	return &DB{write: w, read: r, now: time.Now}, nil
 }
 
-// Messages implements [agent.Store].
-func (db *DB) Messages(ctx context.Context, user, session string) ([]agent.Message, error) {
-	panic(skeleton)
+// openWriter opens the one connection that writes.
+func openWriter(path string) (*sql.DB, error) {
+	w, err := sql.Open("sqlite3", dsn(path, url.Values{
+		"_journal_mode": {"WAL"},
+		"_synchronous":  {"FULL"},
+		"_foreign_keys": {"true"},
+		"_txlock":       {"immediate"},
+	}))
+	if err != nil {
+		return nil, err
+	}
+	w.SetMaxOpenConns(1)
+	w.SetMaxIdleConns(1)
+	return w, nil
 }
 
-// SaveApproval implements [agent.ApprovalStore].
-func (db *DB) SaveApproval(ctx context.Context, a agent.Approval) (agent.Approval, error) {
-	panic(skeleton)
+// dsn names a file and the pragmas of every connection to it.
+func dsn(path string, q url.Values) string {
+	q.Set("_busy_timeout", "5000")
+	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: q.Encode()}
+	return u.String()
 }
 
-// Approval implements [agent.Store].
-func (db *DB) Approval(ctx context.Context, user, id string) (agent.Approval, error) {
-	panic(skeleton)
+// Close closes the database.
+func (db *DB) Close() error {
+	return errors.Join(db.read.Close(), db.write.Close())
 }
 
-// Approvals implements [agent.Store].
-func (db *DB) Approvals(ctx context.Context, user string, s agent.ApprovalState) ([]agent.Approval, error) {
-	panic(skeleton)
+// update runs f in a transaction that writes, all or nothing. An error of f is
+// returned as it is.
+func (db *DB) update(ctx context.Context, f func(tx *sql.Tx) error) error {
+	tx, err := db.write.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	if err := f(tx); err != nil {
+		return undo(tx, err)
+	}
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	return nil
 }
 
-// Answer implements [agent.Store]: approval and grant in one transaction.
-func (db *DB) Answer(ctx context.Context, c hooks.Consent, g *hooks.Grant) (pending int, err error) {
-	panic(skeleton)
+// view runs f in a transaction that reads: all of f sees one state.
+func (db *DB) view(ctx context.Context, f func(tx *sql.Tx) error) error {
+	tx, err := db.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	return undo(tx, f(tx))
 }
 
-// Unfinished implements [agent.Store].
-func (db *DB) Unfinished(ctx context.Context) ([]agent.Turn, error) { panic(skeleton) }
-
-// Begin implements [agent.Ledger].
-func (db *DB) Begin(ctx context.Context, turn, call string) (fresh bool, err error) { panic(skeleton) }
-
-// Settle implements [agent.Ledger].
-func (db *DB) Settle(ctx context.Context, turn, call string, o agent.Outcome) error { panic(skeleton) }
-
-// Take implements [hooks.Grants]: one UPDATE … WHERE used_at IS NULL.
-func (db *DB) Take(ctx context.Context, f hooks.Fingerprint, c hooks.Call) (hooks.Grant, bool, error) {
-	panic(skeleton)
+// undo rolls tx back, which may have ended with its context already, and returns
+// err, which is why.
+func undo(tx *sql.Tx, err error) error {
+	if back := tx.Rollback(); back != nil && !errors.Is(back, sql.ErrTxDone) {
+		return errors.Join(err, fmt.Errorf("roll back: %w", back))
+	}
+	return err
 }
 
-// Open implements [hooks.Grants].
-func (db *DB) Open(ctx context.Context, f hooks.Fingerprint) (approval string, err error) {
-	panic(skeleton)
+// querier is what a database and a transaction have in common.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// Granted implements [agent.ApprovalStore].
-func (db *DB) Granted(ctx context.Context, approval string) (agent.Approval, error) { panic(skeleton) }
-
-// RenameSession implements [agent.Store].
-func (db *DB) RenameSession(ctx context.Context, user, id, title string) error { panic(skeleton) }
-
-// DeleteSession implements [agent.Store].
-func (db *DB) DeleteSession(ctx context.Context, user, id string) error { panic(skeleton) }
-
-// Snapshot is what a page starts from.
-func (db *DB) Snapshot(ctx context.Context, user, id string) (agent.Snapshot, error) { panic(skeleton) }
-
-// Events returns the stored events of a session, or of one of its turns.
-func (db *DB) Events(ctx context.Context, user, session, turn string) ([]agent.StoredEvent, error) {
-	panic(skeleton)
+// all collects the rows of a query.
+func all[T any](ctx context.Context, q querier, scan func(scanner) (T, error), query string, args ...any) (out []T, err error) {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		v, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	return out, rows.Err()
 }
 
-// AppendEvent stores an event of a stream and returns its ID.
-func (db *DB) AppendEvent(ctx context.Context, user, session, name string, data []byte) (uint64, error) {
-	panic(skeleton)
+// scanner is a row, of one or of many.
+type scanner interface{ Scan(dest ...any) error }
+
+// changed reports how many rows a statement changed.
+func changed(ctx context.Context, tx *sql.Tx, query string, args ...any) (int64, error) {
+	res, err := tx.ExecContext(ctx, query, args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
 }
 
-// EventsAfter yields the stored events of a topic, "user/<id>" or
-// "session/<id>", behind id.
-func (db *DB) EventsAfter(ctx context.Context, topic string, id uint64, yield func(id uint64, name string, data []byte) bool) (known bool, err error) {
-	panic(skeleton)
+// micros is t as it is stored.
+func micros(t time.Time) int64 { return t.UnixMicro() }
+
+// timeOf is a stored time.
+func timeOf(us int64) time.Time { return time.UnixMicro(us).UTC() }
+
+// optional is a stored value that may be missing.
+func optional(b []byte) any {
+	if b == nil {
+		return nil
+	}
+	return string(b)
 }
-
-// PruneEvents deletes the events before t.
-func (db *DB) PruneEvents(ctx context.Context, t time.Time) error { panic(skeleton) }
-
-const skeleton = "store: skeleton, not implemented"

@@ -1,0 +1,152 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"example.com/datamind/internal/agent"
+)
+
+// eventPage is how many events are in memory at a time.
+const eventPage = 256
+
+// AppendEvent stores an event of a stream and returns its ID. data is the
+// event's public JSON; its turn_id and call_id are what the turn is found by.
+func (db *DB) AppendEvent(ctx context.Context, user, session, name string, data []byte) (id uint64, err error) {
+	err = db.update(ctx, func(tx *sql.Tx) error {
+		return tx.QueryRowContext(ctx, `INSERT INTO events (user, session, name, data, at) VALUES (?, ?, ?, ?, ?) RETURNING id`,
+			user, session, name, string(data), micros(db.now())).Scan(&id)
+	})
+	return id, err
+}
+
+func scanEvent(row scanner) (e agent.StoredEvent, err error) {
+	err = row.Scan(&e.ID, &e.Name, (*[]byte)(&e.Data))
+	return e, err
+}
+
+// Events returns the stored events of a session, or of one of its turns where
+// turn is not empty, oldest first.
+func (db *DB) Events(ctx context.Context, user, id, turn string) (es []agent.StoredEvent, err error) {
+	err = db.view(ctx, func(tx *sql.Tx) error {
+		if _, err := session(ctx, tx, user, id); err != nil {
+			return err
+		}
+		if turn == "" {
+			es, err = all(ctx, tx, scanEvent, `SELECT id, name, data FROM events WHERE session = ? ORDER BY id`, id)
+			return err
+		}
+		es, err = all(ctx, tx, scanEvent, `SELECT id, name, data FROM events WHERE turn = ? AND session = ? ORDER BY id`, turn, id)
+		return err
+	})
+	return es, err
+}
+
+// EventsAfter yields the stored events of a topic, "user/<id>" or
+// "session/<id>", behind id, oldest first, until yield returns false. It reports
+// false where id was never given or events behind it are pruned; it may do so
+// after it has yielded some, where they were pruned meanwhile.
+func (db *DB) EventsAfter(ctx context.Context, topic string, id uint64, yield func(id uint64, name string, data []byte) bool) (known bool, err error) {
+	kind, of, _ := strings.Cut(topic, "/")
+	query := `SELECT id, name, data FROM events WHERE user = ? AND id > ? ORDER BY id LIMIT ?`
+	switch kind {
+	case "user":
+	case "session":
+		query = `SELECT id, name, data FROM events WHERE session = ? AND id > ? ORDER BY id LIMIT ?`
+	default:
+		return false, fmt.Errorf("events: there is no topic %q", topic)
+	}
+	for {
+		var page []agent.StoredEvent
+		err := db.view(ctx, func(tx *sql.Tx) error {
+			pruned, newest, err := eventRange(ctx, tx)
+			if known = id >= pruned && id <= newest; err != nil || !known {
+				return err
+			}
+			page, err = all(ctx, tx, scanEvent, query, of, id, eventPage)
+			return err
+		})
+		if err != nil || !known {
+			return false, err
+		}
+		for _, e := range page {
+			if !yield(e.ID, string(e.Name), e.Data) {
+				return true, nil
+			}
+			id = e.ID
+		}
+		if len(page) < eventPage {
+			return true, nil
+		}
+	}
+}
+
+// eventRange returns up to which ID events are pruned and the newest that was
+// ever given.
+func eventRange(ctx context.Context, q querier) (pruned, newest uint64, err error) {
+	err = q.QueryRowContext(ctx, `SELECT upto, coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0)
+		FROM events_pruned`).Scan(&pruned, &newest)
+	return pruned, newest, err
+}
+
+// PruneEvents deletes the events before t, a thousand at a time, so that it does
+// not hold up those who write.
+func (db *DB) PruneEvents(ctx context.Context, t time.Time) error {
+	for more := true; more; {
+		err := db.update(ctx, func(tx *sql.Tx) error {
+			var upto sql.NullInt64
+			err := tx.QueryRowContext(ctx, `SELECT max(id) FROM
+				(SELECT id, at FROM events ORDER BY id LIMIT 1000) WHERE at < ?`, micros(t)).Scan(&upto)
+			if err != nil || !upto.Valid {
+				more = false
+				return err
+			}
+			if _, err := tx.ExecContext(ctx, `DELETE FROM events WHERE id <= ?`, upto.Int64); err != nil {
+				return err
+			}
+			_, err = tx.ExecContext(ctx, `UPDATE events_pruned SET upto = max(upto, ?)`, upto.Int64)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("prune events: %w", err)
+		}
+	}
+	return nil
+}
+
+// Snapshot is what a page starts from. All of it is of one moment.
+func (db *DB) Snapshot(ctx context.Context, user, id string) (snap agent.Snapshot, err error) {
+	err = db.view(ctx, func(tx *sql.Tx) error {
+		if snap.Session, err = session(ctx, tx, user, id); err != nil {
+			return err
+		}
+		if snap.Pending, err = openApprovals(ctx, tx, id); err != nil {
+			return err
+		}
+		snap.Messages, err = all(ctx, tx, scanMessage, `SELECT `+messageColumns+` FROM messages m
+			WHERE session = ? AND turn NOT IN (SELECT id FROM turns WHERE session = ? AND ended_at IS NULL)
+			ORDER BY seq`, id, id)
+		if err != nil {
+			return err
+		}
+		if _, snap.LastEventID, err = eventRange(ctx, tx); err != nil {
+			return err
+		}
+		var started uint64
+		err = tx.QueryRowContext(ctx, `SELECT e.id FROM turns t JOIN events e ON e.turn = t.id
+			WHERE t.session = ? AND t.ended_at IS NULL AND e.name = ? ORDER BY e.id LIMIT 1`,
+			id, agent.TurnStarted).Scan(&started)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err == nil {
+			snap.LastEventID = started - 1
+		}
+		return err
+	})
+	return snap, err
+}

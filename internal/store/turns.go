@@ -1,0 +1,113 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+
+	"example.com/datamind/internal/agent"
+)
+
+// StartTurn implements [agent.Store].
+func (db *DB) StartTurn(ctx context.Context, t agent.Turn, from agent.State, first agent.Message, told []string, title string) error {
+	return db.update(ctx, func(tx *sql.Tx) error {
+		if err := db.move(ctx, tx, t.Session.ID, from, agent.Running); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, `INSERT INTO turns (id, session, text, lang, started_at) VALUES (?, ?, ?, ?, ?)`,
+			t.ID, t.Session.ID, t.Text, t.Lang, micros(db.now()))
+		if err != nil {
+			return err
+		}
+		if title != "" {
+			if _, err := tx.ExecContext(ctx, `UPDATE sessions SET title = ? WHERE id = ? AND title = ''`, title, t.Session.ID); err != nil {
+				return err
+			}
+		}
+		for _, id := range told {
+			if _, err := tx.ExecContext(ctx, `UPDATE approvals SET told = ? WHERE id = ? AND session = ?`, t.ID, id, t.Session.ID); err != nil {
+				return err
+			}
+		}
+		return appendMessages(ctx, tx, t.Session.ID, first)
+	})
+}
+
+// EndTurn implements [agent.Store].
+func (db *DB) EndTurn(ctx context.Context, turn string, code agent.Code) error {
+	return db.update(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE turns SET ended_at = ?, code = ? WHERE id = ? AND ended_at IS NULL`,
+			micros(db.now()), code, turn)
+		return err
+	})
+}
+
+// A storedCall is how the calls of a message are kept.
+type storedCall struct {
+	ID   string          `json:"id"`
+	Tool string          `json:"tool"`
+	Args string          `json:"args"` // byte for byte, whatever the model sent
+	Sent json.RawMessage `json:"sent,omitempty"`
+}
+
+// AppendMessages implements [agent.Store].
+func (db *DB) AppendMessages(ctx context.Context, session string, m ...agent.Message) error {
+	return db.update(ctx, func(tx *sql.Tx) error { return appendMessages(ctx, tx, session, m...) })
+}
+
+func appendMessages(ctx context.Context, tx *sql.Tx, session string, ms ...agent.Message) error {
+	for _, m := range ms {
+		var calls []byte
+		if len(m.Calls) > 0 {
+			stored := make([]storedCall, len(m.Calls))
+			for i, c := range m.Calls {
+				stored[i] = storedCall{ID: c.ID, Tool: c.Tool, Args: string(c.Args), Sent: c.Sent}
+			}
+			var err error
+			if calls, err = json.Marshal(stored); err != nil {
+				return err
+			}
+		}
+		_, err := tx.ExecContext(ctx,
+			`INSERT INTO messages (id, session, turn, role, text, calls, call, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+			m.ID, session, m.Turn, m.Role, m.Text, optional(calls), m.Call, micros(m.At))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func scanMessage(row scanner) (m agent.Message, err error) {
+	var calls []byte
+	var at int64
+	if err := row.Scan(&m.ID, &m.Session, &m.Turn, &m.Role, &m.Text, &calls, &m.Call, &at); err != nil {
+		return m, err
+	}
+	m.At = timeOf(at)
+	if calls == nil {
+		return m, nil
+	}
+	var stored []storedCall
+	if err := json.Unmarshal(calls, &stored); err != nil {
+		return m, err
+	}
+	for _, c := range stored {
+		m.Calls = append(m.Calls, agent.ToolCall{ID: c.ID, Tool: c.Tool, Args: json.RawMessage(c.Args), Sent: c.Sent})
+	}
+	return m, nil
+}
+
+const messageColumns = `m.id, m.session, m.turn, m.role, m.text, m.calls, m.call, m.at`
+
+// Messages implements [agent.Store].
+func (db *DB) Messages(ctx context.Context, user, id string) (ms []agent.Message, err error) {
+	err = db.view(ctx, func(tx *sql.Tx) error {
+		if _, err := session(ctx, tx, user, id); err != nil {
+			return err
+		}
+		ms, err = all(ctx, tx, scanMessage, `SELECT `+messageColumns+` FROM messages m WHERE session = ? ORDER BY seq`, id)
+		return err
+	})
+	return ms, err
+}
