@@ -44,7 +44,6 @@ type AuditLog interface {
 	Records(ctx context.Context, f audit.Filter) iter.Seq2[audit.Record, error]
 	Record(ctx context.Context, seq uint64) (audit.Record, error)
 	Verify(ctx context.Context) (audit.Report, error)
-	Checkpoint(ctx context.Context) (audit.Checkpoint, error)
 }
 
 // Streams is what the event stream needs of the broker. A topic is "user/<id>"
