@@ -19,7 +19,43 @@ type Impact struct {
 	// picks rows at random: then only their numbers are compared.
 	Digest string `json:"digest,omitempty"`
 
+	// Reason says in words why it is not known. It is English unless it was
+	// set from ReasonIn.
 	Reason string `json:"reason,omitempty"`
+
+	unknown unknownReason
+}
+
+// An unknownReason is why an impact is not known.
+type unknownReason struct {
+	code   string // "slow", "busy", "fails"; empty: it is known
+	detail string
+}
+
+// ReasonIn returns the reason in a language, "en" or "zh-Hans"; English for
+// others. It is Reason for an impact that was read from JSON.
+func (i Impact) ReasonIn(lang string) string {
+	if i.unknown.code == "" {
+		return i.Reason
+	}
+	return i.unknown.in(lang)
+}
+
+func (u unknownReason) in(lang string) string {
+	zh := lang == "zh-Hans"
+	switch {
+	case u.code == "slow" && zh:
+		return "在 " + u.detail + " 内无法算出"
+	case u.code == "slow":
+		return "it takes longer than " + u.detail + " to find out"
+	case u.code == "busy" && zh:
+		return "另一个程序正在写入数据库"
+	case u.code == "busy":
+		return "another program is writing to the database"
+	case zh:
+		return "执行会失败：" + u.detail
+	}
+	return "it would fail: " + u.detail
 }
 
 // A TableImpact is an impact on one table. A table that is reached both by the

@@ -45,17 +45,18 @@ func (s *sqliteSource) Preview(ctx context.Context, r sqlguard.Report) (Impact, 
 	case ctx.Err() != nil:
 		return Impact{}, ended(ctx, err)
 	}
-	return Impact{At: impact.At, Tables: []TableImpact{}, Reason: unknownReason(err)}, nil
+	why := whyUnknown(err)
+	return Impact{At: impact.At, Tables: []TableImpact{}, Reason: why.in("en"), unknown: why}, nil
 }
 
-func unknownReason(err error) string {
+func whyUnknown(err error) unknownReason {
 	switch {
 	case errors.Is(err, ErrTimeout):
-		return "it takes longer than " + seconds(previewTime) + " to find out"
+		return unknownReason{code: "slow", detail: seconds(previewTime)}
 	case errors.Is(err, ErrBusy):
-		return "another program is writing to the database"
+		return unknownReason{code: "busy"}
 	}
-	return "it would fail: " + err.Error()
+	return unknownReason{code: "fails", detail: err.Error()}
 }
 
 // rehearse runs r and takes it back.

@@ -1,88 +1,58 @@
-// Package tools has the agent's tools. Each file is one tool (this skeleton has
-// the first three together).
+// Package tools has the agent's tools. Each has a file of its own.
+//
+// A tool decides nothing about permissions: the gate does. It reaches data
+// through the package datasource only, which holds the database to what a
+// statement was judged to do.
 package tools
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 
 	"example.com/datamind/internal/agent"
 	"example.com/datamind/internal/datasource"
 )
 
-// ListTables is db_list_tables{}.
-type ListTables struct{ Sources *datasource.Set }
-
-// DescribeTable is db_describe_table{table}.
-type DescribeTable struct{ Sources *datasource.Set }
-
-// QuerySQL is db_query_sql{sql, confirm_destructive?}.
-type QuerySQL struct{ Sources *datasource.Set }
-
 var (
-	_ agent.Tool = ListTables{}
-	_ agent.Tool = DescribeTable{}
-	_ agent.Tool = QuerySQL{}
+	_ agent.Tool      = ListTables{}
+	_ agent.Tool      = DescribeTable{}
+	_ agent.Tool      = QuerySQL{}
+	_ agent.Previewer = QuerySQL{}
 )
 
-const skeleton = "tools: skeleton, not implemented"
-
-// Name implements [agent.Tool].
-func (ListTables) Name() string { return "db_list_tables" }
-
-// Name implements [agent.Tool].
-func (DescribeTable) Name() string { return "db_describe_table" }
-
-// Name implements [agent.Tool].
-func (QuerySQL) Name() string { return "db_query_sql" }
-
-// Description implements [agent.Tool].
-func (ListTables) Description() string { panic(skeleton) }
-
-// Description implements [agent.Tool].
-func (DescribeTable) Description() string { panic(skeleton) }
-
-// Description implements [agent.Tool].
-func (QuerySQL) Description() string { panic(skeleton) }
-
-// Schema implements [agent.Tool].
-func (ListTables) Schema() json.RawMessage { panic(skeleton) }
-
-// Schema implements [agent.Tool].
-func (DescribeTable) Schema() json.RawMessage { panic(skeleton) }
-
-// Schema implements [agent.Tool].
-func (QuerySQL) Schema() json.RawMessage { panic(skeleton) }
-
-// Writes implements [agent.Tool].
-func (t ListTables) Writes(ctx context.Context, u agent.Use) bool { panic(skeleton) }
-
-// Writes implements [agent.Tool].
-func (t DescribeTable) Writes(ctx context.Context, u agent.Use) bool { panic(skeleton) }
-
-// Writes implements [agent.Tool].
-func (t QuerySQL) Writes(ctx context.Context, u agent.Use) bool { panic(skeleton) }
-
-// Run implements [agent.Tool].
-func (t ListTables) Run(ctx context.Context, u agent.Use) (json.RawMessage, error) {
-	panic(skeleton)
+// sourceOf returns the data source of the session in which a tool is used.
+func sourceOf(sources *datasource.Set, u agent.Use) (datasource.Source, error) {
+	source, ok := sources.Get(u.Session.Source)
+	if !ok {
+		return nil, fmt.Errorf("there is no data source %q", u.Session.Source)
+	}
+	return source, nil
 }
 
-// Run implements [agent.Tool].
-func (t DescribeTable) Run(ctx context.Context, u agent.Use) (json.RawMessage, error) {
-	panic(skeleton)
+// plain puts an error of a data source into words for the model.
+func plain(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, datasource.ErrImpactChanged):
+		return agent.ErrAskAgain
+	case errors.Is(err, context.Canceled):
+		return agent.Wrap(agent.CodeStopped, err, "the query was stopped")
+	}
+	return err
 }
 
-// Run implements [agent.Tool].
-func (t QuerySQL) Run(ctx context.Context, u agent.Use) (json.RawMessage, error) {
-	panic(skeleton)
+// encode writes v as JSON and leaves <, > and & as they are: the model reads it,
+// and pages escape what they show.
+func encode(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
-
-// Decode implements [agent.Tool].
-func (ListTables) Decode(args json.RawMessage) (json.RawMessage, error) { panic(skeleton) }
-
-// Decode implements [agent.Tool].
-func (DescribeTable) Decode(args json.RawMessage) (json.RawMessage, error) { panic(skeleton) }
-
-// Decode implements [agent.Tool].
-func (QuerySQL) Decode(args json.RawMessage) (json.RawMessage, error) { panic(skeleton) }
