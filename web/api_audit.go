@@ -1,7 +1,6 @@
 package web
 
 import (
-	"encoding/json"
 	"net/http"
 	"strconv"
 
@@ -47,18 +46,14 @@ func (s *Server) listRecords(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	records := []json.RawMessage{}
+	records := []audit.Record{}
 	for r, err := range s.cfg.Audit.Records(c.Request().Context(), f) {
 		if err != nil {
 			return err
 		}
-		line, err := recordLine(r)
-		if err != nil {
-			return err
-		}
-		records = append(records, line)
+		records = append(records, r)
 	}
-	return writeRaw(c, map[string][]json.RawMessage{"records": records})
+	return c.JSON(http.StatusOK, map[string][]audit.Record{"records": records})
 }
 
 // GET /api/audit/:seq
@@ -71,11 +66,7 @@ func (s *Server) getRecord(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	line, err := recordLine(r)
-	if err != nil {
-		return err
-	}
-	return writeRaw(c, line)
+	return c.JSON(http.StatusOK, r)
 }
 
 // verdict is the public JSON of a verification.

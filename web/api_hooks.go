@@ -56,7 +56,7 @@ const tryBody = 1 << 20
 // POST /api/hooks/try runs nothing and records nothing.
 func (s *Server) tryHooks(c echo.Context) error {
 	var tool, source string
-	var args map[string]json.RawMessage
+	args := object("{}")
 	err := readBody(c, tryBody, members{"tool": &tool, "args": &args, "source": &source})
 	if err != nil {
 		return err
@@ -68,16 +68,9 @@ func (s *Server) tryHooks(c echo.Context) error {
 	if source, err = s.source(source); err != nil {
 		return err
 	}
-	if args == nil {
-		args = map[string]json.RawMessage{}
-	}
-	payload, err := json.Marshal(args)
-	if err != nil {
-		return err
-	}
 	call := hooks.Call{
 		ID: "try", Phase: hooks.PreTool, User: user(c), Source: source, Lang: lang(c),
-		Tool: tool, Payload: payload, At: time.Now().UTC(),
+		Tool: tool, Payload: json.RawMessage(args), At: time.Now().UTC(),
 	}
 	return c.JSON(http.StatusOK, Tried(call, s.cfg.Hooks.Run(c.Request().Context(), call)))
 }

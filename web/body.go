@@ -83,6 +83,18 @@ func limited(c echo.Context, limit int64) ([]byte, error) {
 	return data, nil
 }
 
+// An object is a JSON object, as it was written.
+type object json.RawMessage
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (o *object) UnmarshalJSON(data []byte) error {
+	if !bytes.HasPrefix(data, []byte("{")) {
+		return errors.New("not an object")
+	}
+	*o = bytes.Clone(data)
+	return nil
+}
+
 // decode reads a JSON object into m.
 func decode(data []byte, m members) error {
 	if !utf8.Valid(data) {
@@ -163,7 +175,7 @@ func wanted(target any) string {
 	switch target.(type) {
 	case *string:
 		return "a string"
-	case *map[string]json.RawMessage:
+	case *object:
 		return "an object"
 	default:
 		return "of another type"

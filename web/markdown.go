@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"html"
+	"regexp"
 
 	"github.com/microcosm-cc/bluemonday"
 	"github.com/yuin/goldmark"
@@ -23,10 +24,12 @@ type Markdown struct {
 func NewMarkdown() *Markdown {
 	p := bluemonday.NewPolicy()
 	p.AllowElements("p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6",
-		"strong", "em", "del", "code", "pre", "blockquote", "ul", "li",
+		"strong", "em", "del", "pre", "blockquote", "ul", "li",
 		"table", "thead", "tbody", "tr")
 	p.AllowAttrs("start").Matching(bluemonday.Integer).OnElements("ol")
 	p.AllowNoAttrs().OnElements("ol")
+	p.AllowNoAttrs().OnElements("code")
+	p.AllowAttrs("class").Matching(regexp.MustCompile(`^language-[\w+#.-]{1,20}$`)).OnElements("code")
 	p.AllowAttrs("align").Matching(bluemonday.CellAlign).OnElements("th", "td")
 	p.AllowNoAttrs().OnElements("th", "td")
 	p.AllowAttrs("href").OnElements("a")
@@ -37,7 +40,10 @@ func NewMarkdown() *Markdown {
 	p.RequireNoReferrerOnLinks(true)
 	p.AddTargetBlankToFullyQualifiedLinks(true)
 	return &Markdown{
-		parser: goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.Linkify)),
+		// A cell's alignment as an attribute: the policy of our pages forbids styles.
+		parser: goldmark.New(goldmark.WithExtensions(
+			extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)),
+			extension.Strikethrough, extension.Linkify)),
 		policy: p,
 	}
 }

@@ -48,6 +48,7 @@ func New(cfg Config) (*Server, error) {
 	}
 	e := echo.New()
 	e.Logger.SetOutput(io.Discard) // what went wrong goes to handleError
+	e.JSONSerializer = serializer{}
 	e.HTTPErrorHandler = s.handleError
 	e.OnAddRouteHandler = answerHEAD(e)
 	e.Use(headers, recovered, ownHost(names), sameSite(http.NewCrossOriginProtection()))
