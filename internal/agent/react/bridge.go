@@ -3,6 +3,7 @@ package react
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 
 	"github.com/cloudwego/eino/callbacks"
 	"github.com/cloudwego/eino/components/model"
@@ -21,7 +22,7 @@ import (
 //
 // It answers to carriers and passes over whatever else Eino reports. It is given
 // to the run by one WithCallbacks; global handlers race in Eino.
-func (r *run) bridge() callbacks.Handler {
+func (r *turn) bridge() callbacks.Handler {
 	return callbacks.NewHandlerBuilder().
 		OnStartFn(func(ctx context.Context, _ *callbacks.RunInfo, in callbacks.CallbackInput) context.Context {
 			switch in := in.(type) {
@@ -56,10 +57,7 @@ func (r *run) bridge() callbacks.Handler {
 }
 
 // beforeTool asks the gate about a call.
-func (r *run) beforeTool(ctx context.Context, c *ToolCarrier) {
-	if r.failure != nil {
-		return // the turn is over: nothing more is run
-	}
+func (r *turn) beforeTool(ctx context.Context, c *ToolCarrier) {
 	c.Call.Hold = r.asked
 	if len(bytes.TrimSpace(c.Call.Args)) == 0 && takesNothing(c.Tool) {
 		c.Call.Args = []byte("{}")
@@ -68,40 +66,30 @@ func (r *run) beforeTool(ctx context.Context, c *ToolCarrier) {
 	if why := r.faults[c.Call.ID]; why != "" && judged != nil {
 		judged = broken{judged, why}
 	}
-	ruling := r.cfg.Gate.Before(ctx, r.turn, judged, c.Call)
-	ruling.Transcript = r.kept
+	ruling := r.cfg.Gate.Before(ctx, r.Turn, judged, c.Call)
+	ruling.Transcript = r.transcript
 	c.Ruling = &ruling
-	c.Use = agent.Use{
-		Session:  r.turn.Session,
-		Turn:     r.turn.ID,
-		Call:     c.Call.ID,
-		Args:     ruling.Call.Args,
-		Approved: ruling.Approved,
+	c.Run = func(ctx context.Context) (json.RawMessage, error) {
+		return r.cfg.Gate.Run(ctx, r.Turn, ruling)
 	}
 }
 
 // afterTool has the gate close a call. That happens also in a turn that was
 // stopped meanwhile: what was begun is recorded.
-func (r *run) afterTool(ctx context.Context, c *ToolCarrier) {
-	ctx = context.WithoutCancel(ctx)
-	res := r.cfg.Gate.After(ctx, r.turn, *c.Ruling, c.Body, c.Err)
-	r.usage.ToolCalls++
-	if err := r.keepResult(ctx, c.Call.ID, res.Body); err != nil {
-		r.fail(ctx, err)
-		return
-	}
+func (r *turn) afterTool(ctx context.Context, c *ToolCarrier) {
+	res := r.cfg.Gate.After(context.WithoutCancel(ctx), r.Turn, *c.Ruling, c.Body, c.Err)
+	c.Result = &res
 	if res.Outcome == agent.RequiresConfirmation {
 		r.asked = true
 		r.approvals = append(r.approvals, agent.Approval{
-			ID: res.Approval, Session: r.turn.Session.ID, Turn: r.turn.ID, User: r.turn.Session.User,
+			ID: res.Approval, Session: r.Session.ID, Turn: r.ID, User: r.Session.User,
 			Call: c.Ruling.Call, Hook: res.Hook, State: agent.ApprovalPending,
 		})
 	}
-	c.Result = &res
 }
 
 // beforeModel passes the messages through pre_model_call.
-func (r *run) beforeModel(ctx context.Context, c *ModelCarrier) error {
+func (r *turn) beforeModel(ctx context.Context, c *ModelCarrier) error {
 	if r.failure != nil {
 		return r.failure
 	}
@@ -112,13 +100,13 @@ func (r *run) beforeModel(ctx context.Context, c *ModelCarrier) error {
 	r.asked = false // held calls belong to the message that was asked about
 	payload, err := messagesPayload(c.Messages)
 	if err != nil {
-		return agent.Errorf(agent.CodeInternal, "The messages could not be prepared: %w", err)
+		return agent.Wrap(agent.CodeInternal, err, "The messages could not be prepared.")
 	}
 	v := r.cfg.Hooks.Run(ctx, r.call(hooks.PreModel, payload))
 	c.Before = &v
 	if v.Decision != nil && v.Decision.Action() == hooks.Allowing && !bytes.Equal(v.Payload, payload) {
 		if c.Messages, err = parseMessages(v.Payload); err != nil {
-			return agent.Errorf(agent.CodeDenied, "A hook made messages that can't be sent: %w", err)
+			return agent.Wrap(agent.CodeDenied, err, "A hook made messages that can't be sent.")
 		}
 	}
 	c.Delta = func(text string) { r.delta(ctx, text) }
@@ -126,7 +114,7 @@ func (r *run) beforeModel(ctx context.Context, c *ModelCarrier) error {
 }
 
 // afterModel passes the answer through post_model_call and keeps what is left.
-func (r *run) afterModel(ctx context.Context, c *ModelCarrier) error {
+func (r *turn) afterModel(ctx context.Context, c *ModelCarrier) error {
 	r.ids.name(c.Answer)
 	r.faults = map[string]string{}
 	for i, why := range c.Faults {
@@ -135,7 +123,7 @@ func (r *run) afterModel(ctx context.Context, c *ModelCarrier) error {
 	r.count(c.Answer.ResponseMeta)
 	payload, err := marshalAnswer(c.Answer)
 	if err != nil {
-		return agent.Errorf(agent.CodeInternal, "The answer could not be read: %w", err)
+		return agent.Wrap(agent.CodeInternal, err, "The answer could not be read.")
 	}
 	v := r.cfg.Hooks.Run(ctx, r.call(hooks.PostModel, payload))
 	c.After = &v
@@ -145,7 +133,7 @@ func (r *run) afterModel(ctx context.Context, c *ModelCarrier) error {
 	if !bytes.Equal(v.Payload, payload) {
 		answer, err := parseAnswer(v.Payload)
 		if err != nil {
-			return agent.Errorf(agent.CodeDenied, "A hook made an answer that can't be used: %w", err)
+			return agent.Wrap(agent.CodeDenied, err, "A hook made an answer that can't be used.")
 		}
 		answer.ResponseMeta = c.Answer.ResponseMeta
 		r.renameNew(c.Answer, answer)
@@ -156,7 +144,7 @@ func (r *run) afterModel(ctx context.Context, c *ModelCarrier) error {
 
 // renameNew gives the calls that a hook added IDs; those of the model's own
 // message keep theirs.
-func (r *run) renameNew(was, is *schema.Message) {
+func (r *turn) renameNew(was, is *schema.Message) {
 	own := map[string]bool{}
 	for _, c := range was.ToolCalls {
 		own[c.ID] = true
@@ -173,7 +161,7 @@ func (r *run) renameNew(was, is *schema.Message) {
 
 // keepAnswer stores the model's message before any call of it runs, and ends
 // the turn where it is of no use.
-func (r *run) keepAnswer(ctx context.Context, m *schema.Message) error {
+func (r *turn) keepAnswer(ctx context.Context, m *schema.Message) error {
 	if len(m.ToolCalls) == 0 {
 		if writtenCall(m.Content) {
 			note := "\n\n" + r.say(msgWrittenCall)
@@ -185,18 +173,30 @@ func (r *run) keepAnswer(ctx context.Context, m *schema.Message) error {
 		}
 		r.text = m.Content
 	}
-	if err := r.kept.Append(ctx, r.assistant(m)); err != nil {
-		return agent.Errorf(agent.CodeInternal, "The answer could not be stored: %w", err)
+	if err := r.transcript.Append(ctx, assistantEntry(m)); err != nil {
+		return agent.Wrap(agent.CodeInternal, err, "The answer could not be stored.")
 	}
-	if n := r.usage.ToolCalls + len(m.ToolCalls); n > r.cfg.MaxToolCalls {
+	return r.limitCalls(m)
+}
+
+// limitCalls counts the calls of m. Those past the limit are refused, so that
+// the model can answer with what it has; one that goes on all the same ends the
+// turn.
+func (r *turn) limitCalls(m *schema.Message) error {
+	if len(m.ToolCalls) > 0 && r.usage.ToolCalls >= r.cfg.MaxToolCalls {
 		return agent.Errorf(agent.CodeLimit, r.say(msgMaxToolCalls), r.cfg.MaxToolCalls)
+	}
+	for _, c := range m.ToolCalls {
+		if r.usage.ToolCalls++; r.usage.ToolCalls > r.cfg.MaxToolCalls {
+			r.faults[c.ID] = "the turn has no tool calls left; answer with what you have"
+		}
 	}
 	return nil
 }
 
 // fail notes what ends the turn and fires on_error, once: Eino reports one error
 // from every node that it passes.
-func (r *run) fail(ctx context.Context, err error) {
+func (r *turn) fail(ctx context.Context, err error) {
 	if r.failure != nil || ctx.Err() != nil {
 		return
 	}

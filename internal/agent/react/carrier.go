@@ -1,6 +1,9 @@
 package react
 
 import (
+	"context"
+	"encoding/json"
+
 	"github.com/cloudwego/eino/schema"
 
 	"example.com/datamind/internal/agent"
@@ -15,11 +18,14 @@ type ToolCarrier struct {
 	Call   agent.ToolCall
 	Tool   agent.Tool        // nil: the model named none that exists
 	Ruling *agent.Ruling     // set by the bridge at the start; nil: refuse
-	Use    agent.Use         // set by the bridge with a ruling that lets the call run
+	Run    run               // set by the bridge with the ruling
 	Body   []byte            // set by the middleware: the tool's result
 	Err    error             // set by the middleware: the tool's error
 	Result *agent.ToolResult // set by the bridge at the end; nil: refuse to show
 }
+
+// run runs the tool of a call that the gate has let through.
+type run func(ctx context.Context) (json.RawMessage, error)
 
 // A ModelCarrier goes from the guarded model to the bridge and back.
 type ModelCarrier struct {

@@ -3,6 +3,7 @@ package react
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"strings"
@@ -32,7 +33,7 @@ const (
 )
 
 // say returns m in the language of the turn's user.
-func (r *run) say(m message) string { return say(m, r.turn.Lang) }
+func (r *turn) say(m message) string { return say(m, r.Lang) }
 
 func say(m message, lang string) string {
 	zh := strings.HasPrefix(lang, "zh")
@@ -82,7 +83,7 @@ func say(m message, lang string) string {
 // publicError returns err as it may be shown. Eino wraps every error in the path
 // of nodes that it passed and in stack traces: of those nothing is kept but the
 // cause, for the log.
-func (r *run) publicError(err error) *agent.Error {
+func (r *turn) publicError(err error) *agent.Error {
 	var own *agent.Error
 	if errors.As(err, &own) {
 		return own
@@ -92,9 +93,8 @@ func (r *run) publicError(err error) *agent.Error {
 	}
 	var status interface{ HTTPStatus() int }
 	if errors.As(err, &status) {
-		e := agent.Errorf(agent.CodeModel, r.say(statusMessage(status.HTTPStatus())), status.HTTPStatus())
-		e.Err = err
-		return e
+		text := fmt.Sprintf(r.say(statusMessage(status.HTTPStatus())), status.HTTPStatus())
+		return agent.Wrap(agent.CodeModel, err, text)
 	}
 	m := msgModel
 	var network net.Error
@@ -104,7 +104,7 @@ func (r *run) publicError(err error) *agent.Error {
 	case errors.As(err, &network):
 		m = msgUnreachable
 	}
-	return &agent.Error{Code: agent.CodeModel, Message: r.say(m), Err: err}
+	return agent.Wrap(agent.CodeModel, err, r.say(m))
 }
 
 func statusMessage(status int) message {

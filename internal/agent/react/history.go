@@ -86,3 +86,14 @@ func validArgs(args string) string {
 	}
 	return args
 }
+
+// assistantEntry returns the model's message as it is stored.
+func assistantEntry(m *schema.Message) agent.Message {
+	out := agent.Message{Role: agent.RoleAssistant, Text: m.Content}
+	for _, c := range m.ToolCalls {
+		out.Calls = append(out.Calls, agent.ToolCall{
+			ID: c.ID, Tool: c.Function.Name, Args: json.RawMessage(validArgs(c.Function.Arguments)),
+		})
+	}
+	return out
+}

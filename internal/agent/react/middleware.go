@@ -114,9 +114,9 @@ func enforce(ctx context.Context, c *ToolCarrier, next func(ctx context.Context,
 	}
 	if c.Ruling.Refusal == nil {
 		inner := callbacks.ReuseHandlers(started, &callbacks.RunInfo{Name: c.Call.Tool, Component: toolInside})
-		inner = withUse(inner, c.Use)
+		inner = letThrough(inner, c)
 		c.Err = safely("run the tool", func() error {
-			text, err := next(inner, string(c.Use.Args))
+			text, err := next(inner, string(c.Ruling.Call.Args))
 			c.Body = []byte(text)
 			return err
 		})

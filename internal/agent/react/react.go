@@ -78,6 +78,7 @@ func (c *Config) complete() error {
 	case c.Hooks == nil:
 		return errors.New("react: config without hooks")
 	}
+	c.Hooks = agent.Noted(c.Hooks)
 	if c.MaxTurns <= 0 {
 		c.MaxTurns = defaultMaxTurns
 	}

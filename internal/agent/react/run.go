@@ -18,13 +18,13 @@ import (
 	"example.com/datamind/internal/hooks"
 )
 
-// run is one turn on its way through the graph. All of it happens in one
+// turn is one turn on its way through the graph. All of it happens in one
 // goroutine at a time: calls run one after another.
-type run struct {
-	cfg  Config
-	turn agent.Turn
-	sink agent.Sink
-	kept *keeper
+type turn struct {
+	cfg Config
+	agent.Turn
+	sink       agent.Sink
+	transcript agent.Transcript
 
 	ids       callIDs
 	faults    map[string]string // calls that must not run, and why
@@ -39,11 +39,8 @@ type run struct {
 // text of Eino's errors leaves it. Where ctx ends, it returns ctx's error: who
 // ended it knows why.
 func (e *Engine) Run(ctx context.Context, t agent.Turn, s agent.Sink, tr agent.Transcript) (agent.Result, error) {
-	r := &run{cfg: e.cfg, turn: t, sink: s, kept: &keeper{to: tr, open: map[string]bool{}}}
+	r := &turn{cfg: e.cfg, Turn: t, sink: s, transcript: tr}
 	err := r.guardedly(ctx, func() error { return r.run(ctx, e) })
-	if closing := r.closeCalls(ctx); err == nil {
-		err = closing
-	}
 	res := agent.Result{Text: r.text, Approvals: r.approvals, Usage: r.usage}
 	switch {
 	case err == nil:
@@ -57,11 +54,8 @@ func (e *Engine) Run(ctx context.Context, t agent.Turn, s agent.Sink, tr agent.T
 	return res, r.failure
 }
 
-func (r *run) run(ctx context.Context, e *Engine) error {
-	messages := fromHistory(r.turn.History)
-	if !r.inHistory() {
-		messages = append(messages, schema.UserMessage(r.turn.Text))
-	}
+func (r *turn) run(ctx context.Context, e *Engine) error {
+	messages := append(fromHistory(r.History), schema.UserMessage(r.Text))
 	replayed, err := r.replay(ctx, e.tools)
 	if err != nil {
 		return err
@@ -81,30 +75,24 @@ func (r *run) run(ctx context.Context, e *Engine) error {
 	}
 }
 
-// inHistory reports whether the history already ends with the turn's own text.
-func (r *run) inHistory() bool {
-	h := r.turn.History
-	return len(h) > 0 && h[len(h)-1].Role == agent.RoleUser && h[len(h)-1].Turn == r.turn.ID
-}
-
 // replay runs the calls that a person confirmed and returns them as the model
 // is to see them: its own call, and what came of it.
-func (r *run) replay(ctx context.Context, tools map[string]agent.Tool) ([]*schema.Message, error) {
-	if len(r.turn.Replay) == 0 {
+func (r *turn) replay(ctx context.Context, tools map[string]agent.Tool) ([]*schema.Message, error) {
+	if len(r.Replay) == 0 {
 		return nil, nil
 	}
 	said := &schema.Message{Role: schema.Assistant}
-	for i, c := range r.turn.Replay {
+	for i, c := range r.Replay {
 		said.ToolCalls = append(said.ToolCalls, schema.ToolCall{
 			Index: &i, ID: r.ids.take(c.ID), Type: "function",
 			Function: schema.FunctionCall{Name: c.Tool, Arguments: string(c.Args)},
 		})
 	}
-	if err := r.kept.Append(ctx, r.assistant(said)); err != nil {
-		return nil, fmt.Errorf("store the confirmed calls: %w", err)
+	if err := r.transcript.Append(ctx, assistantEntry(said)); err != nil {
+		return nil, agent.Wrap(agent.CodeInternal, err, "The confirmed calls could not be stored.")
 	}
 	out := []*schema.Message{said}
-	for i, c := range r.turn.Replay {
+	for i, c := range r.Replay {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -120,12 +108,13 @@ func (r *run) replay(ctx context.Context, tools map[string]agent.Tool) ([]*schem
 
 // use sends one call through the gate outside the graph, in the very steps that
 // the graph's calls take.
-func (r *run) use(ctx context.Context, t agent.Tool, call agent.ToolCall) (json.RawMessage, error) {
+func (r *turn) use(ctx context.Context, t agent.Tool, call agent.ToolCall) (json.RawMessage, error) {
 	c := &ToolCarrier{Call: call, Tool: t}
+	r.usage.ToolCalls++
 	r.beforeTool(ctx, c)
-	if c.Ruling != nil && c.Ruling.Refusal == nil && t != nil {
+	if c.Ruling != nil && c.Ruling.Refusal == nil {
 		c.Err = safely("run the tool", func() (err error) {
-			c.Body, err = t.Run(ctx, c.Use)
+			c.Body, err = c.Run(ctx)
 			return err
 		})
 	}
@@ -143,11 +132,11 @@ func (r *run) use(ctx context.Context, t agent.Tool, call agent.ToolCall) (json.
 
 // guardedly calls f; a panic becomes an error without its stack, which is
 // logged.
-func (r *run) guardedly(ctx context.Context, f func() error) (err error) {
+func (r *turn) guardedly(ctx context.Context, f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			r.cfg.Log.LogAttrs(ctx, slog.LevelError, "panic in a turn",
-				slog.String("turn", r.turn.ID), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+				slog.String("turn", r.ID), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
@@ -155,29 +144,29 @@ func (r *run) guardedly(ctx context.Context, f func() error) (err error) {
 }
 
 // call begins a hook call of the turn's.
-func (r *run) call(p hooks.Phase, payload json.RawMessage) hooks.Call {
+func (r *turn) call(p hooks.Phase, payload json.RawMessage) hooks.Call {
 	return hooks.Call{
 		ID:      "model_" + strconv.Itoa(r.usage.ModelCalls),
 		Phase:   p,
-		Session: r.turn.Session.ID,
-		Turn:    r.turn.ID,
-		User:    r.turn.Session.User,
-		Tenant:  r.turn.Session.Tenant,
-		Source:  r.turn.Session.Source,
-		Lang:    r.turn.Lang,
+		Session: r.Session.ID,
+		Turn:    r.ID,
+		User:    r.Session.User,
+		Tenant:  r.Session.Tenant,
+		Source:  r.Session.Source,
+		Lang:    r.Lang,
 		Payload: payload,
 		At:      r.cfg.Now(),
 	}
 }
 
-func (r *run) delta(ctx context.Context, text string) {
+func (r *turn) delta(ctx context.Context, text string) {
 	r.sink.Send(ctx, agent.Event{
-		Type: agent.TurnDelta, User: r.turn.Session.User, Session: r.turn.Session.ID, Turn: r.turn.ID,
+		Type: agent.TurnDelta, User: r.Session.User, Session: r.Session.ID, Turn: r.ID,
 		At: r.cfg.Now(), Text: text,
 	})
 }
 
-func (r *run) count(m *schema.ResponseMeta) {
+func (r *turn) count(m *schema.ResponseMeta) {
 	if m != nil && m.Usage != nil {
 		r.usage.InputTokens += m.Usage.PromptTokens
 		r.usage.OutputTokens += m.Usage.CompletionTokens

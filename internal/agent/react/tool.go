@@ -40,21 +40,23 @@ func (a adapter) Info(context.Context) (*schema.ToolInfo, error) { return a.info
 // middleware fires them.
 func (adapter) IsCallbacksEnabled() bool { return true }
 
-// InvokableRun runs the tool for the use that the gate let through. Without one
-// in ctx nothing runs: there is no way past the gate.
+// InvokableRun runs the call that the gate let through. Without one in ctx, or
+// with other arguments than were judged, nothing runs: there is no way past the
+// gate.
 func (a adapter) InvokableRun(ctx context.Context, args string, _ ...tool.Option) (string, error) {
-	u, ok := ctx.Value(useKey{}).(agent.Use)
-	if !ok || string(u.Args) != args {
+	c, ok := ctx.Value(callKey{}).(*ToolCarrier)
+	if !ok || c.Call.Tool != a.tool.Name() || string(c.Ruling.Call.Args) != args {
 		return "", errors.New("the call did not come through the gate")
 	}
-	body, err := a.tool.Run(ctx, u)
+	body, err := c.Run(ctx)
 	return string(body), err
 }
 
-type useKey struct{}
+type callKey struct{}
 
-func withUse(ctx context.Context, u agent.Use) context.Context {
-	return context.WithValue(ctx, useKey{}, u)
+// letThrough returns ctx for a call that the gate has let through.
+func letThrough(ctx context.Context, c *ToolCarrier) context.Context {
+	return context.WithValue(ctx, callKey{}, c)
 }
 
 // broken is a tool whose call came in a shape that can't be read surely. It
