@@ -22,6 +22,7 @@ var internal = map[string][]string{
 	"internal/audit":              {"internal/hooks"},
 	"internal/sse":                {},
 	"internal/datasource":         {"internal/sqlguard"},
+	"internal/datasource/demo":    {},
 	"internal/agent":              {"internal/hooks"},
 	"internal/agent/react":        {"internal/agent", "internal/hooks"},
 	"internal/agent/react/models": {},

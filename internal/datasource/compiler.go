@@ -23,8 +23,9 @@ const maxActs = 200_000
 // statements and never runs one in the database that it was opened for. It is
 // safe for concurrent use.
 type Compiler struct {
-	mu   sync.Mutex
-	conn *sqlite3.SQLiteConn
+	mu    sync.Mutex
+	conn  *sqlite3.SQLiteConn
+	probe *sqlite3.SQLiteStmt // reads the schema
 
 	// What the authorizer keeps while a statement is being compiled.
 	ended     func() error // nil: statements of our own, which go unrecorded
@@ -50,9 +51,9 @@ func OpenCompiler(ctx context.Context, path string) (*Compiler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open compiler: %w", err)
 	}
-	c := newCompiler(conn)
-	if err := c.refresh(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("open compiler: %w", err), c.Close())
+	c, err := newCompiler(ctx, conn)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open compiler: %w", err), conn.Close())
 	}
 	return c, nil
 }
@@ -67,7 +68,11 @@ func SchemaCompiler(ctx context.Context, ddl string) (*Compiler, error) {
 	if _, err := conn.ExecContext(ctx, ddl, nil); err != nil {
 		return nil, errors.Join(fmt.Errorf("run schema: %w", err), conn.Close())
 	}
-	return newCompiler(conn), nil
+	c, err := newCompiler(ctx, conn)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open schema: %w", err), conn.Close())
+	}
+	return c, nil
 }
 
 // openSQLite opens a connection that reaches no other file than its own.
@@ -84,17 +89,26 @@ func openSQLite(dsn string) (*sqlite3.SQLiteConn, error) {
 	return c, nil
 }
 
-func newCompiler(conn *sqlite3.SQLiteConn) *Compiler {
-	c := &Compiler{conn: conn, seen: map[sqlguard.Act]struct{}{}}
+// newCompiler takes over conn, unless it fails.
+func newCompiler(ctx context.Context, conn *sqlite3.SQLiteConn) (*Compiler, error) {
+	stmt, err := conn.PrepareContext(ctx, "SELECT '' FROM sqlite_schema LIMIT 1")
+	if err != nil {
+		return nil, err
+	}
+	probe, ok := stmt.(*sqlite3.SQLiteStmt)
+	if !ok {
+		return nil, fmt.Errorf("unexpected statement %T", stmt)
+	}
+	c := &Compiler{conn: conn, probe: probe, seen: map[sqlguard.Act]struct{}{}}
 	conn.RegisterAuthorizer(c.authorize)
-	return c
+	return c, nil
 }
 
 // Close closes the compiler's connection.
 func (c *Compiler) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.conn.Close()
+	return errors.Join(c.probe.Close(), c.conn.Close())
 }
 
 // Compile implements [sqlguard.Compiler]. Statements that follow one which
@@ -133,11 +147,14 @@ func changesSchema(acts []sqlguard.Act) bool {
 // Compiling alone does not look: a statement whose tables are all found would
 // be compiled against the schema as it was read first.
 func (c *Compiler) refresh(ctx context.Context) error {
-	_, err := c.texts(ctx, "SELECT '' FROM sqlite_schema LIMIT 1")
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	rows, err := c.probe.QueryContext(context.WithoutCancel(ctx), nil) // one step, which cannot take long
 	if err != nil {
 		return fmt.Errorf("read schema: %w", err)
 	}
-	return nil
+	return rows.Close()
 }
 
 // compile prepares one statement and reports what it would do.

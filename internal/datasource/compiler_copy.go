@@ -34,7 +34,7 @@ func (c *Compiler) compileInCopy(ctx context.Context, statements []string) ([]sq
 		return nil, fmt.Errorf("copy schema: %w", err)
 	}
 	answers, err := twin.compileInTurn(ctx, statements)
-	return answers, errors.Join(err, twin.conn.Close())
+	return answers, errors.Join(err, twin.Close())
 }
 
 func (c *Compiler) copySchema(ctx context.Context) (*Compiler, error) {
@@ -49,10 +49,13 @@ func (c *Compiler) copySchema(ctx context.Context) (*Compiler, error) {
 	if _, err := conn.ExecContext(ctx, fmt.Sprintf("PRAGMA max_page_count = %d", copyPages), nil); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	twin := newCompiler(conn)
+	twin, err := newCompiler(ctx, conn)
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
 	for _, text := range ddl {
 		if err := twin.run(ctx, text); err != nil {
-			return nil, errors.Join(err, conn.Close())
+			return nil, errors.Join(err, twin.Close())
 		}
 	}
 	return twin, nil

@@ -4,21 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"example.com/datamind/internal/agent"
 	"example.com/datamind/internal/datasource"
 	"example.com/datamind/internal/sqlguard"
 )
 
-// QuerySQL is db_query_sql{sql, confirm_destructive?}. A bound that is zero is
-// the data source's default.
+// QuerySQL is db_query_sql{sql, confirm_destructive?}.
 type QuerySQL struct {
 	Sources *datasource.Set
-
-	MaxRows  int // a statement
-	MaxBytes int // of a call's results
-	Timeout  time.Duration
+	Limits  datasource.Options // of one call; its Confirmed is not used
 }
 
 // Name implements [agent.Tool].
@@ -89,9 +84,9 @@ func (t QuerySQL) Run(ctx context.Context, u agent.Use) (json.RawMessage, error)
 	if err != nil {
 		return nil, err
 	}
-	results, err := j.source.Query(ctx, j.report, datasource.Options{
-		Confirmed: confirmed, MaxRows: t.MaxRows, MaxBytes: t.MaxBytes, Timeout: t.Timeout,
-	})
+	limits := t.Limits
+	limits.Confirmed = confirmed
+	results, err := j.source.Query(ctx, j.report, limits)
 	if err != nil {
 		return nil, plain(err)
 	}
