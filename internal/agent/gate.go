@@ -156,7 +156,7 @@ func (g *Gate) rule(ctx context.Context, t Turn, r *Ruling, sent json.RawMessage
 		r.Call.Sent = sent
 		args, err := decode(r.tool, v.Payload)
 		if err != nil {
-			r.intent = v.Decision == hooks.Allow{}
+			_, r.intent = v.Decision.(hooks.Allow)
 			r.Refusal = r.result(Failed, failedBody("a hook made arguments that the tool does not take"))
 			return nil
 		}

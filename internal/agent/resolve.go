@@ -168,10 +168,7 @@ func (s *Service) follow(ctx context.Context, user, session, lang string) (*Turn
 		}
 	}
 	t.Text = replies(untold, t.Lang)
-	text, refused := s.preTurn(ctx, t, t.Text)
-	if refused == nil {
-		t.Text = text
-	}
+	refused := s.preTurn(ctx, &t)
 	if t, err = s.begin(ctx, t, told, "", refused); err != nil {
 		return nil, err
 	}

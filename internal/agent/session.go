@@ -111,4 +111,6 @@ type Turn struct {
 	Text    string
 	Lang    string     // of the person, "en" or "zh-Hans"
 	Replay  []ToolCall // confirmed calls to run before the model goes on
+
+	record uint64 // of the audit log, of pre_turn; 0 where there is none
 }

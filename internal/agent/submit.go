@@ -33,8 +33,8 @@ func (s *Service) Submit(ctx context.Context, user, session, text, lang string) 
 	}
 	t := Turn{ID: newID("trn", s.cfg.Now()), Session: ses, Lang: lang}
 	title := titleOf(text)
-	t.Text, err = s.preTurn(ctx, t, text)
-	if err != nil {
+	t.Text = text
+	if err := s.preTurn(ctx, &t); err != nil {
 		return Turn{}, err
 	}
 
@@ -53,21 +53,18 @@ type textPayload struct {
 	Text string `json:"text"`
 }
 
-// preTurn passes a turn's text through pre_turn and returns it as the model is
-// to read it.
-func (s *Service) preTurn(ctx context.Context, t Turn, text string) (string, error) {
-	v := s.phase(ctx, t, hooks.PreTurn, textPayload{text}, "")
+// preTurn passes a turn's text through pre_turn, which may rewrite it.
+func (s *Service) preTurn(ctx context.Context, t *Turn) error {
+	v := s.phase(ctx, *t, hooks.PreTurn, textPayload{t.Text}, "")
+	t.record = v.Record
 	if err := denied(v); err != nil {
-		return "", err
+		return err
 	}
-	rewritten, ok, err := rewrittenText(v, text)
-	if err != nil {
-		return "", err
-	}
+	text, ok, err := rewrittenText(v, t.Text)
 	if ok {
-		return rewritten, nil
+		t.Text = text
 	}
-	return text, nil
+	return err
 }
 
 // rewrittenText returns the text that a hook put in the place of text, if any.

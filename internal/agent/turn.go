@@ -37,6 +37,7 @@ func (e turnEnd) code() Code {
 // writes its messages or ends it.
 func (s *Service) run(ctx context.Context, cancel context.CancelCauseFunc, t Turn, refused error) {
 	sc := &scope{limit: s.cfg.MaxToolCalls, stop: cancel}
+	sc.note(t.record)
 	ctx = context.WithValue(ctx, scopeKey{}, sc)
 	ctx, release := context.WithTimeoutCause(ctx, s.cfg.TurnTimeout, errTimeout)
 	defer release()
