@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"time"
 )
 
@@ -29,7 +30,10 @@ func (b *Broker) Serve(w http.ResponseWriter, r *http.Request, topic string, aft
 	if err == nil {
 		err = b.follow(r.Context(), rd, out)
 	}
-	if errors.Is(err, ErrClosed) || r.Context().Err() != nil {
+	switch {
+	case errors.Is(err, ErrSlow): // a write that is late ends the request's context, too
+		return err
+	case errors.Is(err, ErrClosed), r.Context().Err() != nil:
 		return nil
 	}
 	return err
@@ -145,7 +149,7 @@ func (o *output) write(frames ...*frame) error {
 	}
 	for _, f := range frames {
 		if _, err := o.w.Write(f.text); err != nil {
-			return fmt.Errorf("write event: %w", err)
+			return failed("write event", err)
 		}
 	}
 	return o.flush()
@@ -157,7 +161,7 @@ func (o *output) comment() error {
 		return err
 	}
 	if _, err := o.w.Write([]byte(":\n\n")); err != nil {
-		return fmt.Errorf("write comment: %w", err)
+		return failed("write comment", err)
 	}
 	return o.flush()
 }
@@ -173,7 +177,15 @@ func (o *output) limit() error {
 
 func (o *output) flush() error {
 	if err := o.control.Flush(); err != nil {
-		return fmt.Errorf("flush: %w", err)
+		return failed("flush", err)
 	}
 	return nil
+}
+
+// failed returns the error of a write.
+func failed(what string, err error) error {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return fmt.Errorf("%s: %w: %w", what, ErrSlow, err)
+	}
+	return fmt.Errorf("%s: %w", what, err)
 }
