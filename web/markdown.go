@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"html"
 	"regexp"
+	"strings"
 
 	"github.com/microcosm-cc/bluemonday"
 	"github.com/yuin/goldmark"
@@ -48,12 +49,37 @@ func NewMarkdown() *Markdown {
 	}
 }
 
-// HTML returns text as HTML. Text that can't be converted comes back as it is,
-// escaped.
+// HTML returns text as HTML. Text that can't be converted, or only at a cost
+// that no answer is worth, comes back as it is, escaped.
 func (m *Markdown) HTML(text string) string {
 	var b bytes.Buffer
-	if err := m.parser.Convert([]byte(text), &b); err != nil {
-		return "<pre>" + html.EscapeString(text) + "</pre>"
+	if costly(text) || m.parser.Convert([]byte(text), &b) != nil {
+		return "<pre>" + html.EscapeString(text) + "</pre>\n"
 	}
 	return m.policy.Sanitize(b.String())
+}
+
+// costly reports whether text would take long to convert: the parser's time
+// grows with the square of the marks that it has to pair, and a table is as
+// wide as its first line in every line. 50 KB can be made into 75 MB that way.
+func costly(text string) bool {
+	const (
+		maxBytes = 64 << 10
+		maxMarks = 5000
+		maxCells = 20_000
+	)
+	if len(text) > maxBytes {
+		return true
+	}
+	marks, lines, widest := 0, 0, 0
+	for line := range strings.Lines(text) {
+		lines++
+		widest = max(widest, strings.Count(line, "|"))
+		for _, c := range []byte(line) {
+			if strings.IndexByte("*_~[<>`", c) >= 0 {
+				marks++
+			}
+		}
+	}
+	return marks > maxMarks || lines*widest > maxCells
 }

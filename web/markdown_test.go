@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/net/html"
 )
@@ -84,6 +85,41 @@ func TestMarkdownHostile(t *testing.T) {
 		"<math><mtext></p><style><!--</style><img src=x onerror=alert(1)>",
 	} {
 		checkSafe(t, text, md.HTML(text))
+	}
+}
+
+// What would take the parser minutes, or make megabytes of a few lines, is shown
+// as it is; the rest of what an attacker might have a model say is bounded.
+func TestMarkdownCost(t *testing.T) {
+	md := NewMarkdown()
+	repeat := func(s string, size int) string { return strings.Repeat(s, size/len(s)) }
+	for name, text := range map[string]string{
+		"brackets":     repeat("[", 60_000),
+		"links":        repeat("[a](", 60_000),
+		"few links":    repeat("[a](", 4*4900),
+		"emphasis":     repeat("*a_ ", 60_000),
+		"few emphases": repeat("*a_ ", 2*4900),
+		"quotes":       repeat("> ", 60_000),
+		"few quotes":   repeat("> ", 2*4900),
+		"wide table":   strings.Repeat("|a", 300) + "\n" + strings.Repeat("|-", 300) + "\n" + repeat("|\n", 50_000),
+		"quoted table": "> " + strings.Repeat("|a", 300) + "\n> " + strings.Repeat("|-", 300) + "\n" + repeat("> |\n", 50_000),
+		"table":        strings.Repeat("|a", 100) + "\n" + strings.Repeat("|-", 100) + "\n" + repeat("|\n", 2*190),
+		"code":         repeat("`a``", 60_000),
+		"lists":        repeat("- ", 60_000),
+		"long":         repeat("a ", 1<<20),
+	} {
+		start := time.Now()
+		page := md.HTML(text)
+		if took := time.Since(start); took > 5*time.Second {
+			t.Errorf("%s: %v", name, took)
+		}
+		if len(page) > 2<<20 {
+			t.Errorf("%s: %d bytes of %d", name, len(page), len(text))
+		}
+		checkSafe(t, name, page)
+	}
+	if page := md.HTML(repeat("<b>", 70_000)); !strings.HasPrefix(page, "<pre>&lt;b&gt;") {
+		t.Errorf("%.60s", page)
 	}
 }
 
