@@ -277,7 +277,7 @@ func (l *Log) Close() error {
 	l.gate.Unlock()
 	close(l.closed)
 	<-l.done
-	if err := errors.Join(l.file.Close(), l.lock.Close()); err != nil {
+	if err := l.release(); err != nil {
 		return fmt.Errorf("close audit log: %w", err)
 	}
 	return nil

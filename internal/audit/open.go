@@ -53,7 +53,7 @@ func Open(ctx context.Context, cfg Config) (_ *Log, err error) {
 	return l, nil
 }
 
-func open(ctx context.Context, cfg Config) (l *Log, err error) {
+func open(ctx context.Context, cfg Config) (*Log, error) {
 	if err := os.MkdirAll(cfg.Dir, dirMode); err != nil {
 		return nil, err
 	}
@@ -61,25 +61,24 @@ func open(ctx context.Context, cfg Config) (l *Log, err error) {
 	if err != nil {
 		return nil, err
 	}
-	l = &Log{cfg: cfg, lock: held, queue: make(chan *request, maxQueue), closed: make(chan struct{}), done: make(chan struct{})}
-	defer func() {
-		if err == nil {
-			return
-		}
-		if l.file != nil {
-			err = errors.Join(err, l.file.Close())
-		}
-		err = errors.Join(err, held.Close())
-	}()
-	tail, err := l.load(ctx)
-	if err != nil {
-		return nil, err
+	l := &Log{cfg: cfg, lock: held, queue: make(chan *request, maxQueue), closed: make(chan struct{}), done: make(chan struct{})}
+	recovered, err := l.load(ctx)
+	if err == nil {
+		err = l.begin(recovered)
 	}
-	if err := l.begin(tail); err != nil {
-		return nil, err
+	if err != nil {
+		return nil, errors.Join(err, l.release())
 	}
 	go l.run()
 	return l, nil
+}
+
+// release closes the files and lets the next process have the log.
+func (l *Log) release() (err error) {
+	if l.file != nil {
+		err = l.file.Close()
+	}
+	return errors.Join(err, l.lock.Close())
 }
 
 // load reads the log, checks it, and opens it for appending. It returns what

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 )
 
@@ -142,18 +143,18 @@ func (r *Redactor) object(v *value, inside int) bool {
 		}
 	}
 	if changed {
-		r.distinct(v)
+		distinct(v)
 	}
 	return changed
 }
 
 // distinct brings v's members into order again after names were redacted, and
 // tells apart those that have become the same.
-func (r *Redactor) distinct(v *value) {
+func distinct(v *value) {
 	for v.sort() != nil {
 		for i := len(v.keys) - 1; i > 0; i-- {
 			if v.keys[i] == v.keys[i-1] {
-				v.keys[i] += "'"
+				v.keys[i] += "#" + strconv.Itoa(i)
 			}
 		}
 	}
@@ -181,6 +182,8 @@ func (r *Redactor) array(v *value, name string, inside int) bool {
 			changed = e.replace(user+":"+redacted("argv")) || changed
 		case i > 0 && e.kind == text && v.list[0].kind == text && mysqlClient(v.list[0].text) && strings.HasPrefix(e.text, "-p") && len(e.text) > 2:
 			changed = e.replace("-p"+redacted("argv")) || changed
+		case e.kind == array:
+			changed = r.walk(e, "", inside) || changed
 		default:
 			changed = r.walk(e, name, inside) || changed
 		}

@@ -40,8 +40,9 @@ func (x *rule) may(s string, digits int) bool {
 func secretRules() []rule {
 	return []rule{
 		{name: "pem", gates: []string{"-----BEGIN"}, expr: `-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|$)`},
+		// Passwords hold @ and / too, though they should not: up to the last @.
+		{name: "url", gates: []string{"://"}, expr: `[a-zA-Z][a-zA-Z0-9+.\-]*://[^\s/:@"'<>]*:([^\s"'<>?#]+)@`, ok: unlikePort},
 		{name: "url", gates: []string{"://"}, expr: `[a-zA-Z][a-zA-Z0-9+.\-]*://[^\s/:@"'<>]*:([^\s/"'<>]+)@`},
-		{name: "url", gates: []string{"://"}, expr: `[a-zA-Z][a-zA-Z0-9+.\-]*://[^\s/:@"'<>]*:([^\s@"'<>]+)@`},
 		{name: "dsn", gates: []string{"@tcp(", "@unix("}, expr: `[\w.\-]+:([^\s"']+)@(?:tcp|unix)\(`},
 		{name: "jwt", gates: []string{"eyJ"}, expr: `\beyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]*`},
 		{name: "aws", gates: []string{"AKIA", "ASIA", "ABIA", "ACCA"}, expr: `\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b`},
@@ -69,13 +70,20 @@ func unlikeWord(s string) bool {
 	return strings.ContainsAny(s, "0123456789+/=_") || s != strings.ToLower(s) && s[1:] != strings.ToLower(s[1:])
 }
 
+// unlikePort tells a password from a port with a path, as in
+// http://host:8080/@bob.
+func unlikePort(s string) bool {
+	port, _, path := strings.Cut(s, "/")
+	return !path || port == "" || countDigits(port) < len(port)
+}
+
 // forms replaces what has the form of a secret.
 func (r *Redactor) forms(s string) string {
-	digits := -1
+	digits, counted := 0, false
 	for i := range r.rules {
 		x := &r.rules[i]
-		if x.digits > 0 && digits < 0 {
-			digits = countDigits(s)
+		if x.digits > 0 && !counted {
+			digits, counted = countDigits(s), true
 		}
 		if x.may(s, digits) {
 			s = x.replace(s)

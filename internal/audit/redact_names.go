@@ -47,6 +47,8 @@ func secretName(name string) bool {
 		return before == "access" || before == "refresh" || before == "auth" || before == "api" || before == "bearer"
 	case "pass", "auth", "pin", "otp":
 		return true
+	case "code", "number":
+		return before == "pin" || before == "otp"
 	}
 	return false
 }

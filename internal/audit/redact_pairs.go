@@ -18,7 +18,11 @@ func redactPairs(s string) string {
 			continue
 		}
 		from, to := pairValue(s, right, name)
-		if from == to || harmlessValue(s[from:to]) {
+		if from == to {
+			continue
+		}
+		if harmlessValue(s[from:to]) {
+			at = to - 1
 			continue
 		}
 		out.WriteString(s[done:from])
@@ -41,12 +45,14 @@ func pairAt(s string, at, floor int) (name string, right int, ok bool) {
 		for right < len(s) && (s[right] == '=' || s[right] == '>') {
 			right++
 		}
-		for at > floor && strings.IndexByte("!<>:=", s[at-1]) >= 0 {
-			at--
+		for range 2 {
+			if at > floor && strings.IndexByte("!<>:=", s[at-1]) >= 0 {
+				at--
+			}
 		}
 	case c == ':' && !strings.HasPrefix(s[at:], "::") && !strings.HasPrefix(s[at:], "://") && !strings.HasPrefix(s[at:], ":="):
 		right = at + 1
-	case c == ' ' && at+1 < len(s) && flagBefore(s[floor:at]):
+	case c == ' ' && at+1 < len(s) && flagBefore(s[max(floor, at-maxNameSpan):at]):
 		right = at + 1
 	case c >= utf8.RuneSelf:
 		for _, sep := range []string{"：", "是", "为", "＝"} {
@@ -58,22 +64,27 @@ func pairAt(s string, at, floor int) (name string, right int, ok bool) {
 	if right == 0 {
 		return "", 0, false
 	}
-	left := strings.TrimRight(s[floor:at], " \t")
+	left := strings.TrimRight(s[max(floor, at-maxNameSpan):at], " \t")
 	left = strings.TrimRight(left, `"'`+"`\\")
-	from := len(left)
-	for from > 0 && nameByte(left[from-1]) {
-		from--
-	}
+	from := nameStart(left)
 	return strings.TrimLeft(left[from:], "-."), right, from < len(left)
 }
 
 // flagBefore reports whether s ends in a command's flag, such as --password.
 func flagBefore(s string) bool {
+	return strings.HasPrefix(s[nameStart(s):], "--")
+}
+
+// maxNameSpan is how far to the left of a separator its name may begin.
+const maxNameSpan = 160
+
+// nameStart returns where the name begins that s ends in.
+func nameStart(s string) int {
 	from := len(s)
 	for from > 0 && nameByte(s[from-1]) {
 		from--
 	}
-	return strings.HasPrefix(s[from:], "--")
+	return from
 }
 
 func nameByte(c byte) bool {

@@ -50,6 +50,7 @@ type sqlRedactor struct {
 	src  string
 	tok  []sqlToken
 	hide []bool
+	seen int // tokens before it were judged as part of an expression already
 }
 
 // mark finds the tokens to hide.
@@ -111,7 +112,13 @@ func (r *sqlRedactor) secretColumn(i int) bool {
 // assigned hides the literals of the expression that token i begins, if what
 // stands there gives a value to what is before it: = 'x', LIKE 'x', IN ('x'),
 // = crypt('x', …), 'x'.
+//
+// What is inside of an expression that was judged is not judged again: the
+// work grows with the text and no faster.
 func (r *sqlRedactor) assigned(i int) {
+	if i < r.seen {
+		return
+	}
 	if r.is(i, "for") { // SET PASSWORD FOR 'bob'@'%' = 'x'
 		for end := i + 8; i < end && !r.is(i, "="); i++ {
 		}
@@ -130,6 +137,7 @@ func (r *sqlRedactor) assigned(i int) {
 	}
 	first := i
 	for depth := 0; i < len(r.tok); i++ {
+		r.seen = i
 		switch {
 		case r.is(i, "(", "case"):
 			depth++
@@ -169,23 +177,31 @@ func (r *sqlRedactor) identified(i int) {
 // that go into secret columns.
 func (r *sqlRedactor) insert(i int) {
 	for ; i < len(r.tok) && !r.is(i, "("); i++ {
-		if r.is(i, "values", "select", ";") {
+		if r.is(i, "values", "select", ";", "into") {
 			return // no column list
 		}
 	}
 	secret := map[int]bool{}
 	for n := 0; i < len(r.tok) && !r.is(i, ")"); i++ {
-		if r.is(i, ",") {
+		switch {
+		case r.is(i, "into"):
+			return
+		case r.is(i, ","):
 			n++
-		} else if r.secretColumn(i) {
+		case r.secretColumn(i):
 			secret[n] = true
 		}
 	}
-	if len(secret) == 0 {
-		return
+	if len(secret) > 0 {
+		r.inserted(i+1, secret)
 	}
+}
+
+// inserted hides the literals of the rows from token i on that stand in secret
+// slots.
+func (r *sqlRedactor) inserted(i int, secret map[int]bool) {
 	depth, slot, base := 0, 0, 0
-	for i++; i < len(r.tok); i++ {
+	for ; i < len(r.tok); i++ {
 		switch {
 		case r.is(i, "values"):
 			depth, slot, base = 0, 0, 1
@@ -199,7 +215,7 @@ func (r *sqlRedactor) insert(i int) {
 			depth--
 		case depth == base && r.is(i, ","):
 			slot++
-		case r.is(i, ";") || depth == 0 && r.is(i, "on", "returning", "from"):
+		case r.is(i, ";", "into") || depth == 0 && r.is(i, "on", "returning", "from"):
 			return
 		case depth >= base && secret[slot] && (r.at(i) == sqlString || r.at(i) == sqlNumber && r.tok[i].to-r.tok[i].from >= 4):
 			r.hide[i] = true
@@ -224,7 +240,7 @@ func (r *sqlRedactor) jsonMember(i int) {
 		return
 	}
 	depth := 0
-	for k := i - 1; k > 0; k-- {
+	for k := i - 1; k > max(0, i-200); k-- {
 		switch {
 		case r.is(k, ")"):
 			depth++
