@@ -117,8 +117,10 @@ func TestNewChainRefuses(t *testing.T) {
 	}
 	// One hook may have rules for different tools and tenants.
 	_, err := hooks.NewChain([]hooks.Rule{
-		{Hook: h, Phases: pre, Tools: []string{"a"}}, {Hook: h, Phases: pre, Tools: []string{"b"}},
-		{Hook: h, Phases: pre, Tools: []string{"a"}, Tenant: "acme"}, {Hook: h, Phases: []hooks.Phase{hooks.PostTool}},
+		{Hook: h, Phases: pre, Tools: []string{"a"}},
+		{Hook: h, Phases: pre, Tools: []string{"b"}},
+		{Hook: h, Phases: pre, Tools: []string{"a"}, Tenant: "acme"},
+		{Hook: h, Phases: []hooks.Phase{hooks.PostTool}},
 	}, nil, nil)
 	if err != nil {
 		t.Error(err)

@@ -80,11 +80,11 @@ func newBroker(tb testing.TB, o sse.Options) *sse.Broker {
 	return b
 }
 
-// poll returns the IDs of what a poll yields, in order.
-func poll(ctx context.Context, t *testing.T, b *sse.Broker, topic string, after uint64) []uint64 {
+// poll returns the IDs of what a poll of the topic "a" yields, in order.
+func poll(ctx context.Context, t *testing.T, b *sse.Broker, after uint64) []uint64 {
 	t.Helper()
 	var ids []uint64
-	err := b.Poll(ctx, topic, after, func(id uint64, name string, data []byte) bool {
+	err := b.Poll(ctx, "a", after, func(id uint64, name string, data []byte) bool {
 		if want := fmt.Sprintf(`{"n":%d}`, id); id > 0 && (name != "turn.delta" || string(data) != want) {
 			t.Errorf("event %d: %s %s", id, name, data)
 		}
@@ -132,7 +132,7 @@ func TestPollFromRingAndBacklog(t *testing.T) {
 		{721, []uint64{0}, true},
 	} {
 		before := s.readings()
-		if got := poll(t.Context(), t, b, "a", tt.after); !slices.Equal(got, tt.want) {
+		if got := poll(t.Context(), t, b, tt.after); !slices.Equal(got, tt.want) {
 			t.Errorf("after %d: %v", tt.after, got)
 		}
 		if read := s.readings() > before; read != tt.reads {
@@ -147,7 +147,7 @@ func TestPollWaits(t *testing.T) {
 		b := newBroker(t, sse.Options{Backlog: s})
 		ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second)
 		defer cancel()
-		if got := poll(ctx, t, b, "a", 0); got != nil || ctx.Err() == nil {
+		if got := poll(ctx, t, b, 0); got != nil || ctx.Err() == nil {
 			t.Errorf("got %v", got)
 		}
 		go func() {
@@ -157,7 +157,7 @@ func TestPollWaits(t *testing.T) {
 			b.Publish(s.add("a"), "a", "user")
 		}()
 		began := time.Now()
-		if got := poll(t.Context(), t, b, "a", 0); !slices.Equal(got, []uint64{2}) || time.Since(began) != 2*time.Second {
+		if got := poll(t.Context(), t, b, 0); !slices.Equal(got, []uint64{2}) || time.Since(began) != 2*time.Second {
 			t.Errorf("got %v after %v", got, time.Since(began))
 		}
 	})
@@ -197,13 +197,13 @@ func TestNoGapBetweenBacklogAndLive(t *testing.T) {
 				b.Publish(s.add("a"), "a")
 			}
 		}
-		got := poll(t.Context(), t, b, "a", 0)
+		got := poll(t.Context(), t, b, 0)
 		if last := got[len(got)-1]; last < 600 || !slices.Equal(got, upTo(1, last)) {
 			t.Errorf("%d during a reading: %d events to %d", during, len(got), last)
 		}
 		s.after = nil
 		if last := got[len(got)-1]; last < s.last {
-			rest := poll(t.Context(), t, b, "a", last)
+			rest := poll(t.Context(), t, b, last)
 			if !slices.Equal(rest, upTo(last+1, s.last)) {
 				t.Errorf("%d during a reading, then: %v", during, rest)
 			}
@@ -217,7 +217,7 @@ func TestLateEventResets(t *testing.T) {
 	first, second := s.add("a"), s.add("a")
 	b.Publish(second, "a")
 	b.Publish(first, "a")
-	if got := poll(t.Context(), t, b, "a", 0); !slices.Equal(got, []uint64{1, 2}) {
+	if got := poll(t.Context(), t, b, 0); !slices.Equal(got, []uint64{1, 2}) {
 		t.Errorf("got %v", got)
 	}
 }
@@ -229,12 +229,12 @@ func TestIdleTopicsAreDropped(t *testing.T) {
 		b.Publish(s.add("a"), "a")
 		time.Sleep(4 * time.Minute)
 		before := s.readings()
-		poll(t.Context(), t, b, "a", 0)
+		poll(t.Context(), t, b, 0)
 		if s.readings() != before {
 			t.Error("the topic was dropped while it was in use")
 		}
 		time.Sleep(11 * time.Minute)
-		poll(t.Context(), t, b, "a", 0)
+		poll(t.Context(), t, b, 0)
 		if s.readings() == before {
 			t.Error("the topic is still there")
 		}

@@ -152,6 +152,22 @@ func TestServe(t *testing.T) {
 	c.want(t, "turn.delta", `{"n":3}`, "3")
 }
 
+// An event that comes after its successor cannot be put before it any more.
+func TestServeLateEvent(t *testing.T) {
+	s := newStore()
+	b := newBroker(t, sse.Options{Backlog: s})
+	url, _ := serve(t, b)
+	c := connect(t, url, "")
+	b.Publish(s.add("a"), "a")
+	c.want(t, "turn.delta", `{"n":1}`, "1")
+	late, next := s.add("a"), s.add("a")
+	b.Publish(next, "a")
+	b.Publish(late, "a")
+	c.want(t, "turn.delta", `{"n":3}`, "3")
+	c.want(t, "stream.reset", "{}", "3")
+	connect(t, url, "1").want(t, "turn.delta", `{"n":2}`, "2")
+}
+
 // Browsers that come and go see every event once, in order.
 func TestServeResumes(t *testing.T) {
 	const events = 600
@@ -227,7 +243,7 @@ func TestWriteDeadline(t *testing.T) {
 	b.Publish(s.add("a"), "a")
 	c.want(t, "turn.delta", `{"n":1}`, "1") // it has subscribed
 	big := s.add("a")
-	for range 256 {
+	for range 96 {
 		big.Data = []byte(`"` + strings.Repeat("x", 1<<18) + `"`)
 		big.ID++
 		b.Publish(big, "a")

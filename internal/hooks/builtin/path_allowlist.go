@@ -152,7 +152,7 @@ func plain(p string) bool {
 // inside returns nil if the absolute path p ends inside a root, and neither the
 // name that was given nor what it stands for is secret.
 func (h PathAllowlist) inside(p string) error {
-	real, err := resolve(p)
+	actual, err := resolve(p)
 	if err != nil {
 		return err
 	}
@@ -165,14 +165,14 @@ func (h PathAllowlist) inside(p string) error {
 		if rerr != nil {
 			return rerr
 		}
-		rel, ok := below(real, resolved)
+		rel, ok := below(actual, resolved)
 		if !ok {
 			continue
 		}
-		if h.secret(rel, real) {
+		if h.secret(rel, actual) {
 			return errSecret
 		}
-		if rel, ok := below(filepath.Clean(p), filepath.Clean(root)); ok && h.secret(rel, real) {
+		if rel, ok := below(filepath.Clean(p), filepath.Clean(root)); ok && h.secret(rel, actual) {
 			return errSecret // a link that bears a secret's name
 		}
 		err = nil

@@ -17,7 +17,7 @@ const maxLinks = 40
 // exist are kept. [filepath.EvalSymlinks] fails for those, and so would miss a
 // link to a place that is yet to be made.
 func resolve(p string) (string, error) {
-	real := ""
+	actual := ""
 	rest := strings.Split(p, "/")
 	links, missing := 0, false
 	for len(rest) > 0 {
@@ -31,12 +31,12 @@ func resolve(p string) (string, error) {
 				// The system refuses to go up from what is not there.
 				return "", fmt.Errorf("%w: .. behind an element that does not exist", errUnresolved)
 			}
-			real = strings.TrimSuffix(filepath.Dir("/"+real), "/")
+			actual = strings.TrimSuffix(filepath.Dir("/"+actual), "/")
 			continue
 		}
-		next := real + "/" + element
+		next := actual + "/" + element
 		if missing {
-			real = next
+			actual = next
 			continue
 		}
 		info, err := os.Lstat(next)
@@ -54,15 +54,15 @@ func resolve(p string) (string, error) {
 				return "", fmt.Errorf("%w: %w", errUnresolved, err)
 			}
 			if filepath.IsAbs(target) {
-				real = ""
+				actual = ""
 			}
 			rest = append(strings.Split(target, "/"), rest...)
 			continue
 		}
-		real = next
+		actual = next
 	}
-	if real == "" {
+	if actual == "" {
 		return "/", nil
 	}
-	return real, nil
+	return actual, nil
 }

@@ -20,8 +20,8 @@ func secretNames() []string {
 // systemFolders returns folders that are no files of anybody's.
 func systemFolders() []string { return []string{"/proc", "/sys", "/dev"} }
 
-// secret reports whether the path real is closed, which is rel below a root.
-func (h PathAllowlist) secret(rel, real string) bool {
+// secret reports whether the path actual is closed, which is rel below a root.
+func (h PathAllowlist) secret(rel, actual string) bool {
 	patterns := secretNames()
 	folders := systemFolders()
 	for _, s := range h.Secret {
@@ -34,7 +34,7 @@ func (h PathAllowlist) secret(rel, real string) bool {
 			folders = append(folders, resolved)
 		}
 	}
-	folded := fold(real)
+	folded := fold(actual)
 	for _, f := range folders {
 		if _, ok := below(folded, fold(f)); ok {
 			return true

@@ -121,6 +121,7 @@ func TestDestructiveSQLAsks(t *testing.T) {
 	}
 }
 
+// Case hooks-01: a guard that cannot start lets nothing through.
 func TestSQLHooksFailClosed(t *testing.T) {
 	reads := judges(one("SELECT", sqlguard.Reads))
 	elsewhere := call(`{"sql":"SQL"}`)
