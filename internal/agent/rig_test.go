@@ -123,7 +123,7 @@ func (r *rig) say(session, text string) string {
 // settled waits until no turn of the session is unfinished.
 func (r *rig) settled(session string) agent.Session {
 	r.t.Helper()
-	for range 2000 {
+	for range 6000 {
 		s, err := r.db.Session(r.t.Context(), "local", session)
 		if err != nil {
 			r.t.Fatal(err)
@@ -483,7 +483,7 @@ func (s *memorySink) results(turn string) (os []agent.Outcome) {
 // wait waits for an event of a turn.
 func (s *memorySink) wait(t testing.TB, turn string, types ...agent.EventType) agent.Event {
 	t.Helper()
-	for range 2000 {
+	for range 6000 {
 		for _, e := range s.all() {
 			if e.Turn == turn && slices.Contains(types, e.Type) {
 				return e
@@ -494,3 +494,5 @@ func (s *memorySink) wait(t testing.TB, turn string, types ...agent.EventType) a
 	t.Fatalf("no %v in turn %s", types, turn)
 	return agent.Event{}
 }
+
+func discardLog() *slog.Logger { return slog.New(slog.DiscardHandler) }
