@@ -16,20 +16,21 @@ const module = "example.com/datamind"
 // internal says which of the module's packages each package may import. A new
 // package has to be entered here, with a reason in ARCHITECTURE.md.
 var internal = map[string][]string{
-	"internal/hooks":              {},
-	"internal/hooks/builtin":      {"internal/hooks", "internal/sqlguard"},
-	"internal/sqlguard":           {},
-	"internal/audit":              {"internal/hooks"},
-	"internal/sse":                {},
-	"internal/datasource":         {"internal/sqlguard"},
-	"internal/datasource/demo":    {},
-	"internal/agent":              {"internal/hooks"},
-	"internal/agent/react":        {"internal/agent", "internal/hooks"},
-	"internal/agent/react/models": {},
-	"static":                      {},
-	"web":                         {"internal/agent", "internal/audit", "internal/hooks", "static", "web/views"},
-	"web/views":                   {"internal/agent", "internal/audit", "internal/hooks"},
-	"cmd/server":                  {"*"},
+	"internal/hooks":                         {},
+	"internal/hooks/builtin":                 {"internal/hooks", "internal/sqlguard"},
+	"internal/sqlguard":                      {},
+	"internal/audit":                         {"internal/hooks"},
+	"internal/sse":                           {},
+	"internal/datasource":                    {"internal/sqlguard"},
+	"internal/datasource/demo":               {},
+	"internal/agent":                         {"internal/hooks"},
+	"internal/agent/react":                   {"internal/agent", "internal/hooks"},
+	"internal/agent/react/models":            {},
+	"internal/agent/react/models/openaitest": {},
+	"static":                                 {},
+	"web":                                    {"internal/agent", "internal/audit", "internal/hooks", "static", "web/i18n", "web/views"},
+	"web/views":                              {"internal/agent", "internal/audit", "internal/hooks"},
+	"cmd/server":                             {"*"},
 }
 
 // external says which packages alone may import these others. A pattern that
@@ -37,6 +38,7 @@ var internal = map[string][]string{
 var external = map[string][]string{
 	"github.com/cloudwego/...":            {"internal/agent/react", "internal/agent/react/models"},
 	"github.com/anthropics/...":           {"internal/agent/react/models"},
+	"github.com/BurntSushi/toml":          {"web/i18n"},
 	"github.com/labstack/echo/...":        {"web"},
 	"github.com/a-h/templ/...":            {"web", "web/views"},
 	"github.com/go-analyze/charts/...":    {"web/views"},
