@@ -109,7 +109,7 @@ func (a *app) assemble(ctx context.Context) (err error) {
 // engine makes the model, the tools and the graph that joins them.
 func (a *app) engine(ctx context.Context) (agent.Engine, error) {
 	c := a.cfg
-	m, err := a.model(ctx)
+	m, err := models.Open(ctx, c.modelConfig())
 	if err != nil {
 		return nil, fmt.Errorf("open the model: %w", err)
 	}
@@ -122,6 +122,19 @@ func (a *app) engine(ctx context.Context) (agent.Engine, error) {
 			a.queryTool(),
 		},
 	})
+}
+
+// demoPace is the time between two pieces of the demo model's text.
+const demoPace = 12 * time.Millisecond
+
+// modelConfig names the model that answers.
+func (c Config) modelConfig() models.Config {
+	m := c.LLM
+	return models.Config{
+		Protocol: m.Protocol, APIBase: m.APIBase, APIKey: string(m.APIKey), Model: m.Model,
+		Timeout: time.Duration(m.TimeoutS) * time.Second, MaxTokens: m.MaxTokens, Temperature: m.Temperature, MaxRetries: m.MaxRetries,
+		DemoPace: demoPace,
+	}
 }
 
 // queryTool is the tool that runs SQL.
