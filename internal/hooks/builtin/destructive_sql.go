@@ -109,9 +109,15 @@ func prompt(c hooks.Call, r sqlguard.Report) string {
 		}
 		unbounded = unbounded || !s.Bounded && (s.Verb == "UPDATE" || s.Verb == "DELETE")
 	}
-	words := []string{what(c, worst(r), strings.Join(did, ", "), strings.Join(where, say(c, ", ", "、")))}
-	if r.Reason.Code != "" {
-		words = append(words, r.Reason.In(c.Lang))
+	tables := strings.Join(where, say(c, ", ", "、"))
+	var words []string
+	if reason := r.Reason.In(c.Lang); r.Reason.Code != "" && len(r.Statements) == 1 {
+		words = append(words, reason)
+		if len(where) > 1 {
+			words = append(words, fmt.Sprintf(say(c, "Tables: %s.", "涉及的表：%s。"), tables))
+		}
+	} else {
+		words = append(words, what(c, worst(r), strings.Join(did, ", "), tables))
 	}
 	if unbounded {
 		words = append(words, say(c, "It has no WHERE: every row is affected.", "语句没有 WHERE 条件：所有行都会受影响。"))

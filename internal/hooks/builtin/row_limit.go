@@ -27,19 +27,18 @@ func (h RowLimit) Decide(ctx context.Context, c hooks.Call) (hooks.Decision, err
 	if h.Max < 1 {
 		return hooks.Allow{}, nil
 	}
-	q, refusal := inspect(ctx, c, h.Args, h.Judge)
+	limited, ok := "", false
+	q, refusal := ask(c, h.Args, h.Judge, func(q *question) {
+		if limited, ok = q.judge.Limit(q.sql, h.Max+1); ok {
+			// What the engine makes of the new text counts, not how it was
+			// made. A limit makes no read of what was none before.
+			q.report = q.judge.Inspect(ctx, limited)
+		}
+	})
 	switch {
 	case refusal != nil:
 		return *refusal, nil
-	case q == nil || !oneRead(q.report):
-		return hooks.Allow{}, nil
-	}
-	limited, ok := q.judge.Limit(q.sql, h.Max+1)
-	if !ok || limited == q.sql {
-		return hooks.Allow{}, nil
-	}
-	// What the engine makes of the new text counts, not how it was made.
-	if r := q.judge.Inspect(ctx, limited); !oneRead(r) || r.Statements[0].Verb != q.report.Statements[0].Verb {
+	case q == nil || !ok || limited == q.sql || !oneRead(q.report):
 		return hooks.Allow{}, nil
 	}
 	payload, err := replace(c.Payload, q.arg, limited)

@@ -20,38 +20,44 @@ type question struct {
 // inspect reads the SQL of a call. It returns nil where the call's tool takes
 // none, and a refusal where the SQL cannot be judged.
 func inspect(ctx context.Context, c hooks.Call, args map[string]string, judge func(source string) Judge) (*question, *hooks.Deny) {
+	return ask(c, args, judge, func(q *question) { q.report = q.judge.Inspect(ctx, q.sql) })
+}
+
+// ask finds the SQL of a call and its judge, and lets use put questions to it.
+// Like inspect, it returns nil or a refusal where it can't, also where the judge
+// panics: then it has judged nothing.
+func ask(c hooks.Call, args map[string]string, judge func(source string) Judge, use func(*question)) (*question, *hooks.Deny) {
 	arg, ok := args[c.Tool]
 	if !ok {
 		return nil, nil
 	}
-	refuse := func(en, zh string) (*question, *hooks.Deny) {
-		return nil, &hooks.Deny{Reason: say(c, en, zh)}
-	}
 	sql, err := sqlOf(c.Payload, arg)
 	if err != nil {
-		return refuse("The SQL cannot be read from the arguments: "+err.Error()+".", "无法从参数中读取 SQL："+err.Error()+"。")
-	}
-	if judge == nil {
-		return refuse("Nothing can judge SQL here.", "此处没有可用的 SQL 判定器。")
+		return nil, &hooks.Deny{Reason: fmt.Sprintf(say(c,
+			"The SQL cannot be read from the arguments: %v.", "无法从参数中读取 SQL：%v。"), err)}
 	}
 	q := &question{arg: arg, sql: sql}
-	if err := q.read(ctx, judge, c.Source); err != nil {
-		return refuse("The SQL cannot be judged: "+err.Error()+".", "无法判定此 SQL："+err.Error()+"。")
+	if err := q.put(judge, c.Source, use); err != nil {
+		return nil, &hooks.Deny{Reason: fmt.Sprintf(say(c,
+			"The SQL cannot be judged: %v.", "无法判定此 SQL：%v。"), err)}
 	}
 	return q, nil
 }
 
-// read judges the SQL of q. A judge that panics has judged nothing.
-func (q *question) read(ctx context.Context, judge func(source string) Judge, source string) (err error) {
+// put finds the judge of source for q and calls use.
+func (q *question) put(judge func(source string) Judge, source string, use func(*question)) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("the judge of %q failed", source)
 		}
 	}()
-	if q.judge = judge(source); q.judge == nil {
+	if judge != nil {
+		q.judge = judge(source)
+	}
+	if q.judge == nil {
 		return fmt.Errorf("there is no judge for %q", source)
 	}
-	q.report = q.judge.Inspect(ctx, q.sql)
+	use(q)
 	return nil
 }
 

@@ -200,7 +200,6 @@ func TestRowLimit(t *testing.T) {
 	for name, h := range map[string]builtin.RowLimit{
 		"off":            {Args: sqlArgs(), Judge: judge(reads)},
 		"does not parse": {Max: 10, Args: sqlArgs(), Judge: judge(sqlguard.Report{Effect: sqlguard.Unknown})},
-		"other verb":     {Max: 10, Args: sqlArgs(), Judge: judge(one("VALUES", sqlguard.Reads))},
 		"writes":         {Max: 10, Args: sqlArgs(), Judge: judge(one("SELECT", sqlguard.Changes))},
 	} {
 		if got := decide(t, h, call(payload)).Action(); got != hooks.Allowing {
