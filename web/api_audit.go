@@ -1,6 +1,9 @@
 package web
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
 	"net/http"
 	"strconv"
 
@@ -46,14 +49,15 @@ func (s *Server) listRecords(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	records := []audit.Record{}
-	for r, err := range s.cfg.Audit.Records(c.Request().Context(), f) {
-		if err != nil {
-			return err
-		}
-		records = append(records, r)
+	var lines bytes.Buffer
+	if err := s.cfg.Audit.Export(c.Request().Context(), f, &lines); err != nil {
+		return err
 	}
-	return c.JSON(http.StatusOK, map[string][]audit.Record{"records": records})
+	records := []json.RawMessage{}
+	for line := range bytes.Lines(lines.Bytes()) {
+		records = append(records, line)
+	}
+	return c.JSON(http.StatusOK, map[string][]json.RawMessage{"records": records})
 }
 
 // GET /api/audit/:seq
@@ -62,11 +66,11 @@ func (s *Server) getRecord(c echo.Context) error {
 	if err != nil {
 		return agent.Errorf(agent.CodeNotFound, "there is no record of this number")
 	}
-	r, err := s.cfg.Audit.Record(c.Request().Context(), number)
+	line, err := s.cfg.Audit.RawRecord(c.Request().Context(), number)
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, r)
+	return c.JSON(http.StatusOK, json.RawMessage(line))
 }
 
 // verdict is the public JSON of a verification.
@@ -104,21 +108,31 @@ func verdictOf(r audit.Report) verdict {
 	return out
 }
 
-// POST /api/audit/verify reads the whole log, one request at a time.
+// POST /api/audit/verify
 func (s *Server) verifyAudit(c echo.Context) error {
 	if err := readOptional(c, nil); err != nil {
 		return err
 	}
-	ctx := c.Request().Context()
-	select {
-	case s.verify <- struct{}{}:
-		defer func() { <-s.verify }()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	report, err := s.cfg.Audit.Verify(ctx)
+	report, err := s.verified(c.Request().Context())
 	if err != nil {
 		return err
 	}
 	return c.JSON(http.StatusOK, verdictOf(report))
+}
+
+// verified reads the whole log again, for one request at a time, and keeps what
+// it finds for the pages to show.
+func (s *Server) verified(ctx context.Context) (audit.Report, error) {
+	select {
+	case s.verify <- struct{}{}:
+		defer func() { <-s.verify }()
+	case <-ctx.Done():
+		return audit.Report{}, ctx.Err()
+	}
+	report, err := s.cfg.Audit.Verify(ctx)
+	if err != nil {
+		return report, err
+	}
+	s.checked.Store(s.checkOf(ctx, report))
+	return report, nil
 }

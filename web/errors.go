@@ -14,6 +14,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"example.com/datamind/internal/agent"
+	"example.com/datamind/internal/audit"
 )
 
 // The codes that only this package gives, beside those of [agent.Error].
@@ -21,6 +22,7 @@ const (
 	codeMethod      agent.Code = "method_not_allowed"
 	codeMedia       agent.Code = "unsupported_media_type"
 	codeUnavailable agent.Code = "unavailable"
+	codeTampered    agent.Code = "tampered" // the audit log is not as it was written
 )
 
 // status is the HTTP status of an error's code.
@@ -48,7 +50,7 @@ func status(c agent.Code) int {
 		return http.StatusBadGateway
 	case agent.CodeInterrupted, codeUnavailable:
 		return http.StatusServiceUnavailable
-	case agent.CodeInternal:
+	case agent.CodeInternal, codeTampered:
 		return http.StatusInternalServerError
 	default:
 		return http.StatusInternalServerError
@@ -63,12 +65,18 @@ type problem struct {
 }
 
 // problemOf is what may be said of err: the code and message of an
-// [agent.Error], the router's own errors in our words, and of all else nothing.
+// [agent.Error], in our words what the router and the audit log say, and of all
+// else nothing.
 func problemOf(err error) problem {
 	p := problem{Code: agent.CodeInternal, ID: "err_" + strings.ToLower(rand.Text())}
 	var shown *agent.Error
 	var routing *echo.HTTPError
+	var tampered *audit.TamperError
 	switch {
+	case errors.Is(err, audit.ErrNoRecord):
+		p.Code, p.Message = agent.CodeNotFound, "there is no record of this number"
+	case errors.As(err, &tampered):
+		p.Code, p.Message = codeTampered, fmt.Sprintf("record %d of the audit log is not as it was written; verify the log", tampered.Seq)
 	case errors.As(err, &shown):
 		p.Code, p.Message = shown.Code, shown.Message
 	case errors.As(err, &routing) && routing.Code == http.StatusNotFound:
@@ -76,7 +84,7 @@ func problemOf(err error) problem {
 	case errors.As(err, &routing) && routing.Code == http.StatusMethodNotAllowed:
 		p.Code, p.Message = codeMethod, "this address does not take that method; see the Allow header"
 	}
-	if status(p.Code) == http.StatusInternalServerError {
+	if status(p.Code) == http.StatusInternalServerError && p.Code != codeTampered {
 		p.Code, p.Message = agent.CodeInternal, "something went wrong here; the log has the details under this id"
 	}
 	return p
@@ -87,14 +95,7 @@ func problemOf(err error) problem {
 func (s *Server) handleError(err error, c echo.Context) {
 	r := c.Request()
 	p := problemOf(err)
-	level := slog.LevelInfo
-	if status(p.Code) >= http.StatusInternalServerError {
-		level = slog.LevelError
-	}
-	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
-		level = slog.LevelDebug // the client went away; nobody reads the answer
-	}
-	s.cfg.Log.LogAttrs(r.Context(), level, "request failed", slog.String("id", p.ID),
+	s.cfg.Log.LogAttrs(r.Context(), levelOf(p.Code, err, r), "request failed", slog.String("id", p.ID),
 		slog.String("method", r.Method), slog.String("path", r.URL.Path),
 		slog.String("code", string(p.Code)), slog.Any("err", err))
 	if c.Response().Committed {
@@ -113,6 +114,20 @@ func (s *Server) handleError(err error, c echo.Context) {
 	}
 }
 
+// levelOf says how much an error is worth to whoever reads the log.
+func levelOf(c agent.Code, err error, r *http.Request) slog.Level {
+	switch {
+	case errors.Is(err, context.Canceled) && r.Context().Err() != nil:
+		return slog.LevelDebug // the client went away; nobody reads the answer
+	case status(c) == http.StatusInternalServerError:
+		return slog.LevelError
+	case status(c) > http.StatusInternalServerError:
+		return slog.LevelWarn
+	default:
+		return slog.LevelInfo
+	}
+}
+
 // wantsJSON reports whether errors at a path are answered as JSON; elsewhere a
 // person sees a page.
 func wantsJSON(path string) bool {
@@ -124,17 +139,21 @@ func problemPage() *template.Template {
 	return template.Must(template.New("problem").Parse(`<!DOCTYPE html>
 <html lang="{{.Lang}}">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>DataMind</title>
-<link rel="stylesheet" href="{{.Tokens}}"><link rel="stylesheet" href="{{.App}}"></head>
+<link rel="stylesheet" href="{{.Style}}"></head>
 <body><main><h1>{{.Status}}</h1><p>{{.Message}}</p><p><code>{{.ID}}</code></p><p><a href="/">DataMind</a></p></main></body>
 </html>
 `))
 }
 
-// showProblem writes an error as a page.
+// showProblem writes an error as a page: as one of the application's, or as a
+// bare one where what went wrong is in the way of that.
 func (s *Server) showProblem(c echo.Context, p problem) error {
+	if err := s.errorPage(c, p); err == nil || c.Response().Committed {
+		return err
+	}
 	var b strings.Builder
 	if err := s.problem.Execute(&b, map[string]any{
-		"Lang": lang(c), "Tokens": s.asset("tokens.css"), "App": s.asset("app.css"),
+		"Lang": lang(c), "Style": s.asset("dist/app.css"),
 		"Status":  fmt.Sprintf("%d %s", status(p.Code), http.StatusText(status(p.Code))),
 		"Message": p.Message, "ID": p.ID,
 	}); err != nil {

@@ -12,8 +12,12 @@ import (
 	"html/template"
 	"io"
 	"net/http"
+	"sync/atomic"
 
 	"github.com/labstack/echo/v4"
+
+	"example.com/datamind/web/i18n"
+	"example.com/datamind/web/views"
 )
 
 // Server serves the application. It is an [http.Handler]; the server around it
@@ -24,7 +28,9 @@ type Server struct {
 	assets   *assets
 	markdown *Markdown
 	problem  *template.Template
-	verify   chan struct{} // holds a token while the audit log is verified
+	texts    i18n.Catalogue
+	verify   chan struct{}               // holds a token while the audit log is verified
+	checked  atomic.Pointer[views.Check] // what the last verification found; nil: none yet
 }
 
 // New returns a server. All routes are in this one function, but for the pages'.
@@ -42,8 +48,12 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	texts, err := i18n.Load()
+	if err != nil {
+		return nil, err
+	}
 	s := &Server{
-		cfg: cfg, assets: files, markdown: NewMarkdown(),
+		cfg: cfg, texts: texts, assets: files, markdown: NewMarkdown(),
 		problem: problemPage(), verify: make(chan struct{}, 1),
 	}
 	e := echo.New()
