@@ -1,7 +1,9 @@
 package audit
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"testing"
 
 	"example.com/datamind/internal/hooks"
@@ -18,3 +20,5 @@ func ended(t *testing.T) (context.Context, context.CancelFunc) {
 	cancel()
 	return ctx, cancel
 }
+
+func readers(b []byte) []io.Reader { return []io.Reader{bytes.NewReader(b)} }
