@@ -75,7 +75,7 @@ func (r Reason) texts() (en, zh string) {
 		return en, zh
 	}
 	return "This kind of statement is not on the list of what may run. Rewrite it as a query, or as INSERT, UPDATE or DELETE.",
-		"此类语句不在允许执行的清单中。请改写为查询,或使用 INSERT、UPDATE、DELETE。"
+		"此类语句不在允许执行的清单中。请改写为查询，或使用 INSERT、UPDATE、DELETE。"
 }
 
 // unreadable has the reasons of what nobody can read.
@@ -83,40 +83,40 @@ func (r Reason) unreadable() (en, zh string) {
 	switch r.Code {
 	case codeTooLong:
 		return "The text is longer than 100,000 bytes. Send a shorter statement, or several smaller ones.",
-			"文本超过 100,000 字节。请缩短语句,或拆成几条较小的语句。"
+			"文本超过 100,000 字节。请缩短语句，或拆成几条较小的语句。"
 	case codeTooDeep:
 		return "The statement is nested deeper than 200 levels. Write it with fewer brackets or sub-queries.",
 			"语句嵌套超过 200 层。请减少括号或子查询的层数。"
 	case codeNUL:
 		return "The text has a NUL byte, behind which readers differ. Remove it.",
-			"文本中含有 NUL 字节,不同的解析器对其后的内容理解不同。请将其删除。"
+			"文本中含有 NUL 字节，不同的解析器对其后的内容理解不同。请将其删除。"
 	case codeNotUTF8:
 		return "The text is not valid UTF-8. Send it as UTF-8.",
 			"文本不是有效的 UTF-8。请以 UTF-8 编码发送。"
 	case codeUnclosedQuote:
 		return "A quote is not closed. Close it; a quote inside a string is written twice.",
-			"有引号没有闭合。请补上引号;字符串内部的引号要写两次。"
+			"有引号没有闭合。请补上引号；字符串内部的引号要写两次。"
 	case codeUnclosedComment:
 		return "A comment is not closed. Close it, or leave the comment out.",
-			"有注释没有闭合。请闭合注释,或将其去掉。"
+			"有注释没有闭合。请闭合注释，或将其去掉。"
 	case codeHiddenComment:
 		return "The text has a comment that MySQL would run (/*! … */). Write what is in it as plain SQL.",
-			"文本含有 MySQL 会执行的注释(/*! … */)。请将其中的内容写成普通 SQL。"
+			"文本含有 MySQL 会执行的注释（/*! … */）。请将其中的内容写成普通 SQL。"
 	case codeEmpty:
 		return "There is nothing to run: the text is empty or only a comment.",
-			"没有可执行的内容:文本为空或只有注释。"
+			"没有可执行的内容：文本为空或只有注释。"
 	case codeNoJudge:
 		return "There is no judge for this dialect yet ({}), so nothing is allowed to run on it.",
-			"尚无此方言({})的检查器,因此不允许在其上执行任何语句。"
+			"尚无此方言（{}）的检查器，因此不允许在其上执行任何语句。"
 	case codeCheckFailed:
 		return "The statement could not be checked, so it is not run: {}. Try again, with a simpler statement if need be.",
-			"无法检查该语句,因此不执行:{}。请重试,必要时简化语句。"
+			"无法检查该语句，因此不执行：{}。请重试，必要时简化语句。"
 	case codeEngine:
 		return "The database does not accept the statement: {}. Mend it; db_list_tables and db_describe_table show what there is.",
-			"数据库不接受该语句:{}。请修正;可用 db_list_tables 和 db_describe_table 查看现有的表和列。"
+			"数据库不接受该语句：{}。请修正；可用 db_list_tables 和 db_describe_table 查看现有的表和列。"
 	case codeNotReadOnly:
 		return "The database says that this {} would write, but not what. Write it as a plain query.",
-			"数据库表示这条 {} 会写入数据,但未说明写入什么。请改写为普通查询。"
+			"数据库表示这条 {} 会写入数据，但未说明写入什么。请改写为普通查询。"
 	}
 	return "", ""
 }
@@ -126,7 +126,7 @@ func (r Reason) forbidden() (en, zh string) {
 	switch r.Code {
 	case codeTransaction:
 		return "Transactions belong to the tool, which runs each call in one of its own. Leave BEGIN, COMMIT, ROLLBACK and SAVEPOINT out.",
-			"事务由工具管理,每次调用都在单独的事务中运行。请去掉 BEGIN、COMMIT、ROLLBACK 和 SAVEPOINT。"
+			"事务由工具管理，每次调用都在单独的事务中运行。请去掉 BEGIN、COMMIT、ROLLBACK 和 SAVEPOINT。"
 	case codeAttach:
 		return "ATTACH and DETACH reach other files. Only the database of this session can be used.",
 			"ATTACH 和 DETACH 会访问其他文件。只能使用本会话的数据库。"
@@ -135,22 +135,22 @@ func (r Reason) forbidden() (en, zh string) {
 			"VACUUM INTO 会写入文件。请改为导出查询结果。"
 	case codePragma:
 		return "PRAGMA {} is not one of those that only read. For the schema use PRAGMA table_info, index_list or foreign_key_list, or db_describe_table; settings stay as they are.",
-			"PRAGMA {} 不属于只读的 PRAGMA。查看结构请用 PRAGMA table_info、index_list、foreign_key_list 或 db_describe_table;设置不可更改。"
+			"PRAGMA {} 不属于只读的 PRAGMA。查看结构请用 PRAGMA table_info、index_list、foreign_key_list 或 db_describe_table；设置不可更改。"
 	case codeFunction:
 		return "The function {} is not allowed: it reaches beyond the query. Use SQLite's ordinary functions.",
-			"不允许使用函数 {}:它会影响查询之外的内容。请使用 SQLite 的普通函数。"
+			"不允许使用函数 {}：它会影响查询之外的内容。请使用 SQLite 的普通函数。"
 	case codeModule:
 		return "The virtual-table module {} is not allowed: it may read files or run code. Use an ordinary table, FTS or R-tree.",
-			"不允许使用虚拟表模块 {}:它可能读取文件或运行代码。请使用普通表、FTS 或 R-tree。"
+			"不允许使用虚拟表模块 {}：它可能读取文件或运行代码。请使用普通表、FTS 或 R-tree。"
 	case codeInternalTable:
 		return "{} belongs to the database engine and is not written by hand. Use CREATE, ALTER or DROP.",
-			"{} 属于数据库引擎,不能直接写入。请使用 CREATE、ALTER 或 DROP。"
+			"{} 属于数据库引擎，不能直接写入。请使用 CREATE、ALTER 或 DROP。"
 	case codeRollback:
 		return "{} OR ROLLBACK would end the tool's transaction. Use OR ABORT or OR IGNORE.",
 			"{} OR ROLLBACK 会结束工具的事务。请使用 OR ABORT 或 OR IGNORE。"
 	case codeDropDatabase:
 		return "This removes a whole database, which is never done here. Name single tables to drop, if that is what is wanted.",
-			"该语句会删除整个数据库,这里不允许。如确有需要,请逐个指定要删除的表。"
+			"该语句会删除整个数据库，这里不允许。如确有需要，请逐个指定要删除的表。"
 	}
 	return "", ""
 }
@@ -170,27 +170,27 @@ func (r Reason) destructive() (en, zh string) {
 			"会覆盖 {} 中已有的行。只需新增时请用 ON CONFLICT DO NOTHING。"
 	case codeTableReplaces:
 		return "The table {} replaces rows that have the same key, by its definition.",
-			"按其定义,表 {} 会替换键相同的行。"
+			"按其定义，表 {} 会替换键相同的行。"
 	case codeDeclaresReplace:
 		return "Defines {} so that later insertions remove rows (ON CONFLICT REPLACE).",
-			"会将 {} 定义为以后插入时删除原有的行(ON CONFLICT REPLACE)。"
+			"会将 {} 定义为以后插入时删除原有的行（ON CONFLICT REPLACE）。"
 	case codeTriggerChanges:
-		return "A trigger changes or deletes rows as well: {}.", "触发器还会更改或删除行:{}。"
+		return "A trigger changes or deletes rows as well: {}.", "触发器还会更改或删除行：{}。"
 	case codeIndexCommand:
 		return "Gives a command to the full-text index {}, which may remove entries.",
-			"会向全文索引 {} 下达命令,可能删除其中的条目。"
+			"会向全文索引 {} 下达命令，可能删除其中的条目。"
 	case codeUnreadTable:
 		return "The definition of a table it inserts into is too long to be checked.",
-			"要插入的表的定义过长,无法检查。"
+			"要插入的表的定义过长，无法检查。"
 	case codeDrops:
 		return "Removes {} for good.", "会永久删除 {}。"
 	case codeAlters:
 		return "Changes the definition of {}.", "会更改 {} 的定义。"
 	case codeStoredCode:
-		return "Stores code that runs by itself from then on: {}.", "会存储此后自动运行的代码:{}。"
+		return "Stores code that runs by itself from then on: {}.", "会存储此后自动运行的代码：{}。"
 	case codeRewrites:
 		return "Rewrites what is stored ({}); the database is locked meanwhile.",
-			"会重写已存储的内容({}),期间数据库被锁定。"
+			"会重写已存储的内容（{}），期间数据库被锁定。"
 	}
 	return "", ""
 }

@@ -62,11 +62,11 @@ func viewBody(p piece, v verb) string {
 	if v.name != "CREATE VIEW" {
 		return ""
 	}
-	as := p.find(v.target, p.tokens[v.at].depth, "AS")
-	if as < 0 {
+	i := p.find(v.target, p.tokens[v.at].depth, "AS") + 1
+	if i == 0 || !p.is(i, "SELECT") && !p.is(i, "WITH") && !p.is(i, "VALUES") {
 		return ""
 	}
-	return p.from(as + 1)
+	return p.from(i)
 }
 
 // judgeBody judges the query of a view. One that does not compile does no harm.
@@ -91,12 +91,10 @@ func (s *Statement) judge(p piece, v verb, c Compiled) {
 	if declared > wanted || declared == wanted && why.Code != "" {
 		wanted, reason = declared, why
 	}
-	switch {
-	case v.explain && wanted < DestroysAll:
-		s.Acts = c.Acts
-	default:
-		s.raise(wanted, reason)
+	if v.explain && wanted < DestroysAll {
+		return // EXPLAIN runs nothing of what it explains
 	}
+	s.raise(wanted, reason)
 }
 
 // judgeActs judges by what the authorizer was asked.
@@ -161,14 +159,11 @@ func judgeRows(v verb, act Act) (Effect, Reason) {
 		}
 		return Reads, Reason{}
 	}
-	inTrigger := v.name == "INSERT"
 	switch {
 	case act.Op == opInsert:
 		return Adds, Reason{}
-	case inTrigger && act.Op == opDelete:
+	case v.name == "INSERT": // an upsert has a better reason, from its words
 		return Changes, Reason{Code: codeTriggerChanges, Name: act.Arg1}
-	case inTrigger:
-		return Changes, Reason{Code: codeUpdates, Name: act.Arg1}
 	case act.Op == opDelete:
 		return Changes, Reason{Code: codeDeletes, Name: act.Arg1}
 	}

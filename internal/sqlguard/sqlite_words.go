@@ -24,9 +24,29 @@ func refuse(p piece, v verb) (Effect, Reason) {
 		}
 	}
 	if strings.HasPrefix(v.name, "CREATE ") {
-		return refuseCalls(p)
+		if e, r := refuseCalls(p); e != Reads {
+			return e, r
+		}
+	}
+	return refusePragmaTables(p)
+}
+
+// refusePragmaTables looks for the table-valued functions of forbidden PRAGMAs.
+// The authorizer is asked about them like about any table, but not where all
+// that is read of one is a column that a join has in common.
+func refusePragmaTables(p piece) (Effect, Reason) {
+	for i := range p.tokens {
+		name, ok := pragmaTable(p.name(i))
+		if ok && !readsPragma(name, false) && (p.tokens[i].kind != literal || p.mayNameTable(i)) {
+			return Administers, Reason{Code: codePragma, Name: name}
+		}
 	}
 	return Reads, Reason{}
+}
+
+// mayNameTable reports whether the string at token i stands where a table may.
+func (p piece) mayNameTable(i int) bool {
+	return p.is(i-1, "FROM") || p.is(i-1, "JOIN") || p.is(i-1, ",") || p.is(i-1, ".") || p.is(i-1, "(")
 }
 
 // refusePragma judges PRAGMA [database.]name [= value | (value)].
