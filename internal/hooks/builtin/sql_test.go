@@ -121,6 +121,25 @@ func TestDestructiveSQLAsks(t *testing.T) {
 	}
 }
 
+// Where the judge says why, the question does; other tables that are touched are
+// named with it.
+func TestDestructiveSQLGivesTheReason(t *testing.T) {
+	r := one("DELETE", sqlguard.Changes, "employees", "salaries")
+	r.Reason = sqlguard.Reason{Code: "deletes", Name: "employees"}
+	r.Statements[0].Bounded = true
+	c := call(`{"sql":"SQL"}`)
+	for lang, want := range map[string]string{
+		"en":      "Deletes rows of employees. Tables: employees, salaries. Run it?",
+		"zh-Hans": "会删除 employees 中的行。涉及的表：employees、salaries。是否执行？",
+	} {
+		c.Lang = lang
+		ask, _ := decide(t, builtin.DestructiveSQL{Args: sqlArgs(), Judge: judges(r)}, c).(hooks.AskUser)
+		if ask.Prompt != want {
+			t.Errorf("prompt %q", ask.Prompt)
+		}
+	}
+}
+
 // Case hooks-01: a guard that cannot start lets nothing through.
 func TestSQLHooksFailClosed(t *testing.T) {
 	reads := judges(one("SELECT", sqlguard.Reads))
