@@ -2,7 +2,6 @@ package web
 
 import (
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -65,27 +64,12 @@ func (s *Server) createSession(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if source, err = s.source(source); err != nil {
-		return err
-	}
 	session, err := s.cfg.Chat.Open(whole(c), user(c), source, title)
 	if err != nil {
 		return err
 	}
 	c.Response().Header().Set("Location", "/api/sessions/"+session.ID)
 	return c.JSON(http.StatusCreated, sessionOf(session))
-}
-
-// source returns the configured source of a name, or the default one for "".
-func (s *Server) source(name string) (string, error) {
-	sources := s.cfg.Sources.Sources()
-	if name == "" && len(sources) > 0 {
-		return sources[0].Name, nil
-	}
-	if !slices.ContainsFunc(sources, func(o Source) bool { return o.Name == name }) {
-		return "", invalid("there is no source of the name %.80q", name)
-	}
-	return name, nil
 }
 
 // GET /api/sessions

@@ -3,12 +3,25 @@ package web
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"example.com/datamind/internal/agent"
 )
+
+// source returns the configured source of a name, or the default one for "".
+func (s *Server) source(name string) (string, error) {
+	sources := s.cfg.Sources.Sources()
+	if name == "" && len(sources) > 0 {
+		return sources[0].Name, nil
+	}
+	if !slices.ContainsFunc(sources, func(o Source) bool { return o.Name == name }) {
+		return "", invalid("there is no source of the name %.80q", name)
+	}
+	return name, nil
+}
 
 // GET /api/sources
 func (s *Server) listSources(c echo.Context) error {

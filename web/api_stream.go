@@ -29,7 +29,10 @@ func (s *Server) stream(c echo.Context) error {
 	if topic == "" || c.Request().Method == http.MethodHead {
 		return c.NoContent(http.StatusNoContent)
 	}
-	return s.cfg.Streams.Serve(c.Response(), c.Request(), topic, after)
+	if err := s.cfg.Streams.Serve(c.Response(), c.Request(), topic, after); err != nil {
+		return agent.Wrap(codeUnavailable, err, "the stream has ended; connect again")
+	}
+	return nil
 }
 
 // GET /api/events?after=ID[&session=ID]: the same by long poll

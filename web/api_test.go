@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"regexp"
 	"slices"
@@ -31,9 +32,8 @@ func TestRoutes(t *testing.T) {
 		call                       string // that the service got
 	}{
 		{"session.create", "POST", "/api/sessions", `{"source":"old","title":" Leavers "}`, 201, "open local old Leavers"},
-		{"session.create.default", "POST", "/api/sessions", ``, 201, "open local demo "},
-		{"session.create.empty", "POST", "/api/sessions", `{}`, 201, "open local demo "},
-		{"session.create.unknown", "POST", "/api/sessions", `{"source":"nowhere"}`, 400, ""},
+		{"session.create.default", "POST", "/api/sessions", ``, 201, "open local  "},
+		{"session.create.empty", "POST", "/api/sessions", `{}`, 201, "open local  "},
 		{"session.list", "GET", "/api/sessions", ``, 200, ""},
 		{"session.get", "GET", sessionURL, ``, 200, ""},
 		{"session.get.missing", "GET", "/api/sessions/ses_ffffffffffffffffffffffffffffffff", ``, 404, ""},
@@ -286,6 +286,30 @@ func TestAuditFilter(t *testing.T) {
 	f.do(request("GET", "/api/audit", ""))
 	if f.audit.filter != (audit.Filter{Limit: pageRecords}) {
 		t.Errorf("without parameters: %+v", f.audit.filter)
+	}
+}
+
+// Records come byte for byte, so that their hashes can be computed.
+func TestRecordBytes(t *testing.T) {
+	f := newFixture(t)
+	if got := f.do(request("GET", "/api/audit/7", "")).Body.String(); got != testLine+"\n" {
+		t.Errorf("got %s\nwant %s", got, testLine)
+	}
+	want := `{"records":[` + testLine + "," + testLine + "]}\n"
+	if got := f.do(request("GET", "/api/audit", "")).Body.String(); got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+}
+
+// A log that was changed from outside says so, wherever it is read.
+func TestTamperedLog(t *testing.T) {
+	f := newFixture(t)
+	f.audit.err = fmt.Errorf("export: %w", &audit.TamperError{Seq: 5, What: "chain.format"})
+	for _, target := range []string{"/api/audit", "/api/audit/7"} {
+		w := f.do(request("GET", target, ""))
+		if w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), `"tampered","message":"record 5 `) {
+			t.Errorf("%s: %d %s", target, w.Code, w.Body)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"iter"
 	"log/slog"
@@ -43,6 +44,13 @@ type History interface {
 type AuditLog interface {
 	Records(ctx context.Context, f audit.Filter) iter.Seq2[audit.Record, error]
 	Record(ctx context.Context, seq uint64) (audit.Record, error)
+
+	// Export writes the records that match f as lines, newest first, and
+	// RawRecord returns one: exactly as they stand in the log, for whoever wants
+	// to compute their hashes.
+	Export(ctx context.Context, f audit.Filter, w io.Writer) error
+	RawRecord(ctx context.Context, seq uint64) ([]byte, error)
+
 	Verify(ctx context.Context) (audit.Report, error)
 }
 

@@ -1,8 +1,11 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
+	"io"
 	"iter"
 	"log/slog"
 	"net/http"
@@ -46,6 +49,10 @@ var (
 	}()
 )
 
+// testLine is a record as the log holds it, with what JSON writers like to
+// write in another way.
+const testLine = `{"actor":"agent","args":{"sql":"SELECT 1 WHERE 1<2 AND 3>2 AND '` + "\u2028" + `' <> '&'"},"kind":"tool.intent","prev_hash":"00","profile":"default","seq":7,"ts":"2026-03-04T05:06:07.000000Z","v":2,"record_hash":"ff"}`
+
 // notFound is what the real ones return for what is not there.
 func notFound() error { return agent.Errorf(agent.CodeNotFound, "there is no such thing") }
 
@@ -67,7 +74,7 @@ func (f *fakeChat) note(ctx context.Context, call ...string) error {
 
 func (f *fakeChat) Open(ctx context.Context, user, source, title string) (agent.Session, error) {
 	s := testSession
-	s.Source, s.Title, s.State = source, title, agent.Idle
+	s.Source, s.Title, s.State = cmp.Or(source, "demo"), title, agent.Idle
 	return s, f.note(ctx, "open", user, source, title)
 }
 
@@ -158,6 +165,21 @@ type fakeAudit struct {
 func (f *fakeAudit) Records(_ context.Context, filter audit.Filter) iter.Seq2[audit.Record, error] {
 	f.filter = filter
 	return func(yield func(audit.Record, error) bool) { yield(testRecord, f.err) }
+}
+
+func (f *fakeAudit) Export(_ context.Context, filter audit.Filter, w io.Writer) error {
+	f.filter = filter
+	if f.err == nil {
+		_, f.err = io.WriteString(w, testLine+"\n"+testLine+"\n")
+	}
+	return f.err
+}
+
+func (f *fakeAudit) RawRecord(_ context.Context, seq uint64) ([]byte, error) {
+	if f.err == nil && seq != testRecord.Seq {
+		return nil, fmt.Errorf("%w: %d", audit.ErrNoRecord, seq)
+	}
+	return []byte(testLine), f.err
 }
 
 func (f *fakeAudit) Record(_ context.Context, seq uint64) (audit.Record, error) {

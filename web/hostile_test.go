@@ -202,7 +202,7 @@ func TestErrorsEchoLittle(t *testing.T) {
 	long := strings.Repeat("<b>", 2000)
 	for _, r := range []*http.Request{
 		request("POST", sessionURL+"/turns", `{"`+long+`":"x"}`),
-		request("POST", "/api/sessions", `{"source":"`+long+`"}`),
+		request("POST", "/api/hooks/try", `{"tool":"t","source":"`+long+`"}`),
 		request("GET", "/api/audit?"+long+"=x", ""),
 	} {
 		if w := f.do(r); w.Code != http.StatusBadRequest || w.Body.Len() > 600 {

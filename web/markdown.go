@@ -65,7 +65,7 @@ func (m *Markdown) HTML(text string) string {
 func costly(text string) bool {
 	const (
 		maxBytes = 64 << 10
-		maxMarks = 5000
+		maxMarks = 3000
 		maxCells = 20_000
 	)
 	if len(text) > maxBytes {

@@ -96,11 +96,11 @@ func TestMarkdownCost(t *testing.T) {
 	for name, text := range map[string]string{
 		"brackets":     repeat("[", 60_000),
 		"links":        repeat("[a](", 60_000),
-		"few links":    repeat("[a](", 4*4900),
+		"few links":    repeat("[a](", 4*2900),
 		"emphasis":     repeat("*a_ ", 60_000),
-		"few emphases": repeat("*a_ ", 2*4900),
+		"few emphases": repeat("*a_ ", 2*2900),
 		"quotes":       repeat("> ", 60_000),
-		"few quotes":   repeat("> ", 2*4900),
+		"few quotes":   repeat("> ", 2*2900),
 		"wide table":   strings.Repeat("|a", 300) + "\n" + strings.Repeat("|-", 300) + "\n" + repeat("|\n", 50_000),
 		"quoted table": "> " + strings.Repeat("|a", 300) + "\n> " + strings.Repeat("|-", 300) + "\n" + repeat("> |\n", 50_000),
 		"table":        strings.Repeat("|a", 100) + "\n" + strings.Repeat("|-", 100) + "\n" + repeat("|\n", 2*190),
@@ -110,7 +110,7 @@ func TestMarkdownCost(t *testing.T) {
 	} {
 		start := time.Now()
 		page := md.HTML(text)
-		if took := time.Since(start); took > 5*time.Second {
+		if took := time.Since(start); took > 10*time.Second {
 			t.Errorf("%s: %v", name, took)
 		}
 		if len(page) > 2<<20 {

@@ -10,8 +10,8 @@ import (
 
 // Bounds of what people type.
 const (
-	maxText  = 256 << 10 // bytes of a message
-	maxTitle = 200       // characters of a session's title
+	maxText  = agent.MaxText  // bytes of a message
+	maxTitle = agent.MaxTitle // characters of a session's title
 )
 
 // checkText reports what is wrong with a message. Lines and tabs are part of
