@@ -141,13 +141,13 @@ func (s *sqliteSource) readAll(ctx context.Context, r sqlguard.Report, o Options
 	err := withConn(ctx, s.read, func(c *lite) error {
 		for _, st := range r.Statements {
 			b.rows = o.MaxRows
-			authorizer := authorizeReads
+			authorize := authorizer(authorizeReads)
 			if explains(st.Text) {
-				authorizer = authorizePlan
+				authorize = authorizePlan
 			}
 			var rows Rows
 			err := retryBusy(ctx, busyWait, func() (err error) {
-				rows, err = c.step(ctx, st, authorizer, b)
+				rows, err = c.step(ctx, st, authorize, b)
 				return err
 			})
 			if err != nil {

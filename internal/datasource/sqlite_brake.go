@@ -1,6 +1,7 @@
 package datasource
 
 import (
+	"context"
 	"strings"
 
 	"github.com/mattn/go-sqlite3"
@@ -11,6 +12,21 @@ import (
 // The brake is the authorizer of the connections that run statements. It does
 // not trust the guard's word: it knows only what the engine is about to do and
 // what the dry run said that it would do.
+
+// An authorizer answers the engine's questions about what a statement may do.
+type authorizer func(op int, arg1, arg2, database string) int
+
+// until is the authorizer until ctx ends, and then refuses everything: the
+// engine does not look for interrupts while it compiles, and views that use
+// each other twice keep it busy for long.
+func (a authorizer) until(ctx context.Context) authorizer {
+	return func(op int, arg1, arg2, database string) int {
+		if ctx.Err() != nil {
+			return sqlite3.SQLITE_DENY
+		}
+		return a(op, arg1, arg2, database)
+	}
+}
 
 // authorizeReads lets nothing through but reading.
 func authorizeReads(op int, arg1, arg2, database string) int {

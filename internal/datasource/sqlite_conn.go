@@ -25,7 +25,7 @@ const (
 
 	// maxHeap bounds the memory of all SQLite connections of the process, in
 	// bytes. It is what stops a row of two thousand large values.
-	maxHeap = 512 << 20
+	maxHeap = 256 << 20
 )
 
 // A connector opens connections to one file. It is a driver of its own so that
@@ -37,7 +37,8 @@ type connector struct {
 // A lite is a connection. Its tally hears of every row that changes.
 type lite struct {
 	*sqlite3.SQLiteConn
-	tally *tally // nil: nobody is counting
+	tally     *tally     // nil: nobody is counting
+	authorize authorizer // nil: for statements of ours
 }
 
 // sqliteDSN returns the address of the file at path. Without write the engine
@@ -103,14 +104,25 @@ func (c *lite) harden() error {
 			c.tally.add(d)
 		}
 	})
-	c.RegisterAuthorizer(authorizeReads)
+	c.under(authorizeReads)
 	return nil
+}
+
+// under puts the connection under an authorizer and returns what puts it back
+// under the one that was before.
+func (c *lite) under(a authorizer) (back func()) {
+	before := c.authorize
+	c.authorize = a
+	c.RegisterAuthorizer(a)
+	return func() {
+		c.authorize = before
+		c.RegisterAuthorizer(before)
+	}
 }
 
 // own runs a statement of ours, which the authorizer lets through.
 func (c *lite) own(statement string) error {
-	c.RegisterAuthorizer(nil)
-	defer c.RegisterAuthorizer(authorizeReads)
+	defer c.under(nil)()
 	_, err := c.Exec(statement, nil)
 	return err
 }
@@ -118,6 +130,9 @@ func (c *lite) own(statement string) error {
 // prepare compiles the first statement of a text. What follows it is not run.
 func (c *lite) prepare(statement string) (*sqlite3.SQLiteStmt, error) {
 	prepared, err := c.Prepare(statement)
+	if isRefused(err) && c.authorize != nil && c.connectTrees() {
+		prepared, err = c.Prepare(statement)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -126,6 +141,23 @@ func (c *lite) prepare(statement string) (*sqlite3.SQLiteStmt, error) {
 		return nil, errors.Join(fmt.Errorf("unexpected statement %T", prepared), prepared.Close())
 	}
 	return stmt, nil
+}
+
+// connectTrees has the engine connect to the R-trees of the database, and
+// reports whether there are any. It compiles all that an R-tree ever does, also
+// the writing, when the first statement names it, even if that only reads.
+func (c *lite) connectTrees() bool {
+	defer c.under(nil)()
+	var names []string
+	err := c.query("SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE%USING%rtree%'",
+		func(row []driver.Value) error {
+			names = append(names, text(row[0]))
+			return nil
+		})
+	for _, name := range names {
+		err = errors.Join(err, c.query("SELECT 1 FROM "+quoted(name)+" LIMIT 0", nil))
+	}
+	return len(names) > 0 && err == nil
 }
 
 // query runs a reading query of ours and hands each row to f, which must not

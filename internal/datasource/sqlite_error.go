@@ -67,6 +67,12 @@ func sqliteError(err error) error {
 	return err
 }
 
+// isRefused reports whether the authorizer refused.
+func isRefused(err error) bool {
+	var e sqlite3.Error
+	return errors.As(err, &e) && e.Code == sqlite3.ErrAuth
+}
+
 // isBusy reports whether another connection holds the lock.
 func isBusy(err error) bool {
 	var e sqlite3.Error

@@ -23,7 +23,7 @@ func (c *lite) interruptible(ctx context.Context, f func() error) error {
 	}
 	ping, err := c.prepare("SELECT 1 WHERE 0")
 	if err != nil {
-		return sqliteError(err)
+		return ended(ctx, err)
 	}
 	done := make(chan struct{})
 	var interrupting sync.WaitGroup

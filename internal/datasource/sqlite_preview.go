@@ -127,14 +127,14 @@ func (c *lite) viewsOf(ctx context.Context, table string) ([]string, error) {
 	if err != nil {
 		return nil, sqliteError(err)
 	}
-	defer c.RegisterAuthorizer(authorizeReads)
+	reads := false
+	defer c.under(func(op int, arg1, arg2, database string) int {
+		reads = reads || op == sqlite3.SQLITE_READ && arg1 == table
+		return authorizeReads(op, arg1, arg2, database)
+	})()
 	var found []string
 	for _, view := range views {
-		reads := false
-		c.RegisterAuthorizer(func(op int, arg1, arg2, database string) int {
-			reads = reads || op == sqlite3.SQLITE_READ && arg1 == table
-			return authorizeReads(op, arg1, arg2, database)
-		})
+		reads = false
 		err := c.interruptible(ctx, func() error {
 			stmt, err := c.prepare("SELECT * FROM " + quoted(view))
 			if err != nil {

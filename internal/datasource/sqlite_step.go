@@ -20,11 +20,10 @@ type budget struct {
 	bytes int // left
 }
 
-// step runs a statement that is prepared as authorizer permits, reads the rows
+// step runs a statement that does what authorize lets through, reads the rows
 // that b has room for and stops there.
-func (c *lite) step(ctx context.Context, st sqlguard.Statement, authorizer func(int, string, string, string) int, b *budget) (Rows, error) {
-	c.RegisterAuthorizer(authorizer)
-	defer c.RegisterAuthorizer(authorizeReads)
+func (c *lite) step(ctx context.Context, st sqlguard.Statement, authorize authorizer, b *budget) (Rows, error) {
+	defer c.under(authorize.until(ctx))()
 	var out Rows
 	err := c.interruptible(ctx, func() (err error) {
 		stmt, err := c.prepare(st.Text)

@@ -192,8 +192,7 @@ func (s *sqliteSource) vacuum(ctx context.Context) ([]Rows, error) {
 	err := withConn(ctx, s.write, func(c *lite) error {
 		c.SetLimit(sqlite3.SQLITE_LIMIT_ATTACHED, 1)
 		defer c.SetLimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
-		c.RegisterAuthorizer(nil)
-		defer c.RegisterAuthorizer(authorizeReads)
+		defer c.under(nil)()
 		return retryBusy(ctx, busyWait, func() error {
 			return c.interruptible(ctx, func() error {
 				_, err := c.Exec("VACUUM", nil)
