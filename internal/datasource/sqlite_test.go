@@ -125,3 +125,17 @@ INSERT INTO keyed VALUES ('a','1'),('b','2'),('c','3');
 INSERT INTO pairs VALUES (1,'x'),(2,'y'),(3,'z');
 INSERT INTO 订单备注 VALUES (1,'好'),(2,'急');
 `
+
+// readLimitAttached returns how many databases the writing connection may
+// attach.
+func (s *sqliteSource) readLimitAttached(tb testing.TB) (n int) {
+	tb.Helper()
+	err := withConn(tb.Context(), s.write, func(c *lite) error {
+		n = c.GetLimit(sqlite3.SQLITE_LIMIT_ATTACHED)
+		return nil
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return n
+}
