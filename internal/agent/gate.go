@@ -223,8 +223,16 @@ func (g *Gate) begin(ctx context.Context, t Turn, r *Ruling) {
 	if r.Approved == nil && !g.writes(ctx, t, *r) {
 		return
 	}
-	fresh, err := g.cfg.Ledger.Begin(context.WithoutCancel(ctx), t.ID, r.Call.ID)
+	// Either the call begins before the turn's end or not at all: a grant that
+	// the end puts back must not be in the hands of something abandoned.
+	over, fresh, err := true, false, error(nil)
+	scopeOf(ctx).do(func() {
+		over = false
+		fresh, err = g.cfg.Ledger.Begin(context.WithoutCancel(ctx), t.ID, r.Call.ID)
+	})
 	switch {
+	case over:
+		r.Refusal = r.result(Failed, failedBody("the turn is over"))
 	case err != nil:
 		g.cfg.Log.ErrorContext(ctx, "call not entered in the ledger", slog.String("call", r.Call.ID), slog.Any("err", err))
 		r.Refusal = r.result(Failed, failedBody("the call could not be entered in the ledger, so it did not run"))

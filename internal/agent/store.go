@@ -62,9 +62,10 @@ type Store interface {
 	// ended: they end as turn.failed with [CodeInterrupted].
 	Unfinished(ctx context.Context) ([]CutTurn, error)
 
-	// Reopen makes answers untold again that an interrupted turn was told and
-	// could not act on: confirmed ones whose grant is unused, or was taken by a
-	// call that never began in the ledger, which it puts back.
+	// Reopen makes answers untold again that an interrupted turn could not act
+	// on: confirmed ones that it was told and whose grant is unused, and those
+	// whose grant it took for a call that never began in the ledger. Such a grant
+	// is put back.
 	Reopen(ctx context.Context, turn string) error
 
 	// Unanswered returns the sessions that do not run, have answers that no

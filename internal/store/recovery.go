@@ -112,16 +112,15 @@ func lookUp(ctx context.Context, tx *sql.Tx, turn string, o *agent.OpenUse) erro
 
 // Reopen implements [agent.Store].
 func (db *DB) Reopen(ctx context.Context, turn string) error {
-	const unused = `SELECT g.approval FROM grants g JOIN approvals a ON a.id = g.approval
-		WHERE a.told = ? AND a.state = 'confirmed' AND (g.used_at IS NULL
-		OR NOT EXISTS (SELECT 1 FROM ledger l WHERE l.turn = g.turn AND l.call = g.call))`
+	const neverBegan = `g.turn = ?1 AND NOT EXISTS (SELECT 1 FROM ledger l WHERE l.turn = g.turn AND l.call = g.call)`
 	return db.update(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE grants SET used_at = NULL, turn = NULL, call = NULL
-			WHERE used_at IS NOT NULL AND approval IN (`+unused+`)`, turn)
+		_, err := tx.ExecContext(ctx, `UPDATE approvals AS a SET told = NULL WHERE a.state = 'confirmed' AND EXISTS (
+			SELECT 1 FROM grants g WHERE g.approval = a.id
+			AND (a.told = ?1 AND g.used_at IS NULL OR `+neverBegan+`))`, turn)
 		if err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `UPDATE approvals SET told = NULL WHERE id IN (`+unused+`)`, turn)
+		_, err = tx.ExecContext(ctx, `UPDATE grants AS g SET used_at = NULL, turn = NULL, call = NULL WHERE `+neverBegan, turn)
 		return err
 	})
 }
