@@ -27,9 +27,12 @@ var internal = map[string][]string{
 	"internal/agent/react":                   {"internal/agent", "internal/hooks"},
 	"internal/agent/react/models":            {},
 	"internal/agent/react/models/openaitest": {},
+	"internal/agent/tools":                   {"internal/agent", "internal/datasource", "internal/sqlguard"},
+	"internal/store":                         {"internal/agent", "internal/hooks"},
 	"static":                                 {},
 	"web":                                    {"internal/agent", "internal/audit", "internal/hooks", "static", "web/i18n", "web/views"},
-	"web/views":                              {"internal/agent", "internal/audit", "internal/hooks"},
+	"web/i18n":                               {},
+	"web/views":                              {"internal/agent", "internal/audit", "internal/hooks", "web/i18n"},
 	"cmd/server":                             {"*"},
 }
 
