@@ -22,8 +22,10 @@ func TestCanonicalJSON(t *testing.T) {
 		{"NUL", `"\u0000"`, `"\u0000"`},
 		// The RFC's own example of order: by UTF-16 code units, so that the
 		// emoji comes before the Hebrew presentation form.
-		{"UTF-16 order", `{"\u20ac":1,"\r":2,"\ufb33":3,"1":4,"\ud83d\ude00":5,"\u0080":6,"\u00f6":7}`,
-			"{\"\\r\":2,\"1\":4,\"\u0080\":6,\"ö\":7,\"€\":1,\"😀\":5,\"\ufb33\":3}"},
+		{
+			"UTF-16 order", `{"\u20ac":1,"\r":2,"\ufb33":3,"1":4,"\ud83d\ude00":5,"\u0080":6,"\u00f6":7}`,
+			"{\"\\r\":2,\"1\":4,\"\u0080\":6,\"ö\":7,\"€\":1,\"😀\":5,\"\ufb33\":3}",
+		},
 		{"words", `[null,true,false]`, `[null,true,false]`},
 		{"deep", strings.Repeat("[", 100) + strings.Repeat("]", 100), strings.Repeat("[", 100) + strings.Repeat("]", 100)},
 	}

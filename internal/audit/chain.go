@@ -3,6 +3,7 @@ package audit
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -61,12 +62,7 @@ func (c *chain) created(l link, line []byte) {
 		c.report.Created, _ = time.Parse(TimeFormat, r.Time) // zero, as documented
 	}
 	c.report.Key = args.Key
-	for _, k := range c.keys {
-		if k == args.Key {
-			return
-		}
-	}
-	if len(c.keys) > 0 {
+	if len(c.keys) > 0 && !slices.Contains(c.keys, args.Key) {
 		c.report.add(0, faultKey, "record 0 names the key "+args.Key)
 	}
 }

@@ -44,7 +44,7 @@ func appendUntilKilled(dir string) error {
 				if err != nil {
 					return
 				}
-				fmt.Printf("%d %s\n", r.Seq, r.Hash) // one write each
+				_, _ = fmt.Fprintf(os.Stdout, "%d %s\n", r.Seq, r.Hash) // one write each
 			}
 		})
 	}

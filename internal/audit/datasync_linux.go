@@ -8,7 +8,7 @@ import (
 
 func datasync(f *os.File) error {
 	for {
-		err := syscall.Fdatasync(int(f.Fd())) //nolint:gosec // G115: a descriptor is an int
+		err := syscall.Fdatasync(int(f.Fd()))
 		if !errors.Is(err, syscall.EINTR) {
 			return err
 		}

@@ -176,6 +176,7 @@ func TestSecondOpenIsRefused(t *testing.T) {
 
 // TestTornAtEveryByte cuts the last line at each of its bytes.
 func TestTornAtEveryByte(t *testing.T) {
+	t.Parallel()
 	const shards = 8 // most of the time goes into waiting for the disk
 	for shard := range shards {
 		t.Run(strconv.Itoa(shard), func(t *testing.T) {

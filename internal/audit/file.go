@@ -118,7 +118,7 @@ func lockDir(dir string) (unlock func() error, err error) {
 // flock tries again where a signal came between.
 func flock(f *os.File, how int) error {
 	for {
-		err := syscall.Flock(int(f.Fd()), how) //nolint:gosec // G115: a descriptor is an int
+		err := syscall.Flock(int(f.Fd()), how)
 		if !errors.Is(err, syscall.EINTR) {
 			return err
 		}

@@ -55,20 +55,16 @@ func (l *link) members(b []byte) error {
 		if at >= len(b) || b[at] != '"' {
 			return errFormat
 		}
-		end := bytes.IndexByte(b[at+1:], '"')
-		if end < 1 {
-			return errFormat
+		start := at + 1
+		for at = start; at < len(b) && (b[at] >= 'a' && b[at] <= 'z' || b[at] == '_' || b[at] >= '0' && b[at] <= '9'); {
+			at++
 		}
-		name := b[at+1 : at+1+end]
-		if bytes.IndexByte(name, '\\') >= 0 || bytes.Compare(name, last) <= 0 {
+		name := b[start:at]
+		if at+1 >= len(b) || b[at] != '"' || b[at+1] != ':' || bytes.Compare(name, last) <= 0 {
 			return errFormat
 		}
 		last = name
-		at += end + 2
-		if at >= len(b) || b[at] != ':' {
-			return errFormat
-		}
-		from := at + 1
+		from := at + 2
 		if at = skipValue(b, from); at < 0 {
 			return errFormat
 		}
@@ -125,14 +121,14 @@ func skipValue(b []byte, at int) int {
 		return skipString(b, at)
 	case '{', '[':
 	default:
-		end := bytes.IndexAny(b[at:], `,"{}[]`)
-		switch {
-		case end < 0:
-			return len(b)
-		case end == 0 || b[at+end] != ',':
+		from := at
+		for at < len(b) && (b[at] == '-' || b[at] == '+' || b[at] == '.' || b[at] >= '0' && b[at] <= '9' || b[at] >= 'a' && b[at] <= 'z' || b[at] == 'E') {
+			at++
+		}
+		if at == from {
 			return -1
 		}
-		return at + end
+		return at
 	}
 	for depth := 0; at < len(b); at++ {
 		switch b[at] {

@@ -56,7 +56,6 @@ type Log struct {
 type request struct {
 	record Record
 	draft  draft
-	line   int // length, with its LF
 	err    error
 	done   chan struct{}
 }

@@ -8,68 +8,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 )
-
-// config returns a fresh log's configuration.
-func config(t testing.TB) Config {
-	t.Helper()
-	dir := t.TempDir()
-	return Config{Dir: filepath.Join(dir, "storage", "default"), KeyDir: filepath.Join(dir, "keys"), Profile: "default"}
-}
-
-func mustOpen(t testing.TB, cfg Config) *Log {
-	t.Helper()
-	l, err := Open(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
-	return l
-}
-
-func mustAppend(t testing.TB, l *Log, r Record) Record {
-	t.Helper()
-	r, err := l.Append(context.Background(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
-// intent returns the record number i of many.
-func intent(i int) Record {
-	return Record{
-		Actor: actorAgent, Args: json.RawMessage(fmt.Sprintf(`{"sql":"SELECT * FROM employees WHERE id = %d"}`, i)), Call: fmt.Sprintf("call_%d", i),
-		Decision: "allow", Kind: ToolIntent, Phase: "pre_tool_use", Session: "ses_1", Tool: "db_query_sql", Turn: "trn_1",
-	}
-}
-
-// written makes a log of n records and returns the path of its file.
-func written(t testing.TB, n int) (Config, string) {
-	t.Helper()
-	cfg := config(t)
-	l := mustOpen(t, cfg)
-	for i := 1; i < n; i++ {
-		mustAppend(t, l, intent(i))
-	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return cfg, filepath.Join(cfg.Dir, fileName)
-}
-
-func readLines(t testing.TB, name string) []string {
-	t.Helper()
-	raw, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.Split(strings.TrimSuffix(string(raw), "\n"), "\n")
-}
 
 func TestRecordZeroNamesLogAndKey(t *testing.T) {
 	cfg, name := written(t, 1)
@@ -112,7 +56,7 @@ func TestHashOracle(t *testing.T) {
 			t.Fatal(err)
 		}
 		const recipe = `sed -n "$2p" "$1" | sed 's/,"record_hash":"[0-9a-f]\{64\}"}$/}/' | tr -d '\n' | sha256sum`
-		out, err := exec.CommandContext(t.Context(), "sh", "-c", recipe, "sh", name, fmt.Sprint(i+1)).Output()
+		out, err := exec.CommandContext(t.Context(), "sh", "-c", recipe, "sh", name, strconv.Itoa(i+1)).Output()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -48,24 +48,39 @@ func TestObserve(t *testing.T) {
 		want string // empty: no record
 	}{
 		{"allowed", pre, hooks.Verdict{Decision: hooks.Allow{}, Payload: args}, `tool.intent|agent|allow|||||{"sql":"SELECT 1"}|||`},
-		{"rewritten", pre, hooks.Verdict{Decision: hooks.Allow{}, Payload: rewritten, Trail: rewriteTrail},
-			`tool.intent|agent|rewrite|row_limit|capped|||{"sql":"SELECT 1 LIMIT 2"}|{"sql":"SELECT 1"}||`},
-		{"consent used", pre, hooks.Verdict{Decision: hooks.Allow{}, Payload: args, Approval: "apr_1", Grant: &hooks.Grant{Approval: "apr_1", By: "bob", Fingerprint: fp}},
-			`tool.intent|user:bob|allow|||apr_1||{"sql":"SELECT 1"}|||`},
+		{
+			"rewritten", pre,
+			hooks.Verdict{Decision: hooks.Allow{}, Payload: rewritten, Trail: rewriteTrail},
+			`tool.intent|agent|rewrite|row_limit|capped|||{"sql":"SELECT 1 LIMIT 2"}|{"sql":"SELECT 1"}||`,
+		},
+		{
+			"consent used", pre,
+			hooks.Verdict{Decision: hooks.Allow{}, Payload: args, Approval: "apr_1", Grant: &hooks.Grant{Approval: "apr_1", By: "bob", Fingerprint: fp}},
+			`tool.intent|user:bob|allow|||apr_1||{"sql":"SELECT 1"}|||`,
+		},
 		{"denied", pre, hooks.Verdict{Decision: hooks.Deny{Reason: "no"}, Hook: "destructive_sql", Payload: args}, `hook.decision|agent|deny|destructive_sql|no|||{"sql":"SELECT 1"}|||`},
-		{"asked", pre, hooks.Verdict{Decision: hooks.AskUser{Prompt: "sure?"}, Hook: "destructive_sql", Payload: args, Approval: "apr_2", Claimed: true, Fingerprint: fp},
-			`hook.decision|agent|ask_user|destructive_sql|sure?|apr_2|claimed|{"sql":"SELECT 1"}|||`},
+		{
+			"asked", pre,
+			hooks.Verdict{Decision: hooks.AskUser{Prompt: "sure?"}, Hook: "destructive_sql", Payload: args, Approval: "apr_2", Claimed: true, Fingerprint: fp},
+			`hook.decision|agent|ask_user|destructive_sql|sure?|apr_2|claimed|{"sql":"SELECT 1"}|||`,
+		},
 		{"no decision", pre, hooks.Verdict{Payload: args}, `hook.decision|agent|deny|||||{"sql":"SELECT 1"}|||`},
 		{"result", with(post, hooks.PostTool, `{"rows":[[1],[2]],"row_count":2}`, ""), hooks.Verdict{Decision: hooks.Allow{}}, `tool.result|agent||||||||` + `|rows=2 bytes=32`},
 		{"affected", with(post, hooks.PostTool, `{"affected":37}`, ""), hooks.Verdict{Decision: hooks.Allow{}}, `tool.result|agent|||||||||rows=37 bytes=15`},
 		{"several", with(post, hooks.PostTool, `{"results":[{"affected":3},{"row_count":2}]}`, ""), hooks.Verdict{Decision: hooks.Allow{}}, `tool.result|agent|||||||||rows=5 bytes=44`},
-		{"failed", with(post, hooks.PostTool, `"x"`, "dial postgres://app:S3cr3t@10.0.0.5:5432/x: timeout"), hooks.Verdict{Decision: hooks.Allow{}},
-			`tool.result|agent||||||||dial postgres://app:[REDACTED:url]@10.0.0.5:5432/x: timeout|rows=0 bytes=3`},
+		{
+			"failed", with(post, hooks.PostTool, `"x"`, "dial postgres://app:S3cr3t@10.0.0.5:5432/x: timeout"),
+			hooks.Verdict{Decision: hooks.Allow{}},
+			`tool.result|agent||||||||dial postgres://app:[REDACTED:url]@10.0.0.5:5432/x: timeout|rows=0 bytes=3`,
+		},
 		{"result withheld", with(post, hooks.PostTool, `{"row_count":1}`, ""), hooks.Verdict{Decision: hooks.Deny{Reason: "secret"}, Hook: "dlp"}, `tool.result|agent|deny|dlp|secret|||||` + `|rows=1 bytes=15`},
 		{"plain turn", with(pre, hooks.PreTurn, `"hi"`, ""), hooks.Verdict{Decision: hooks.Allow{}, Trail: []hooks.Step{{Hook: "x", Action: hooks.Allowing}}}, ``},
 		{"turn denied", with(pre, hooks.PreTurn, `"hi"`, ""), hooks.Verdict{Decision: hooks.Deny{Reason: "off topic"}, Hook: "x"}, `hook.decision|user:ann|deny|x|off topic|||"hi"|||`},
-		{"hook failed openly", with(pre, hooks.PreModel, `[]`, ""), hooks.Verdict{Decision: hooks.Allow{}, Trail: []hooks.Step{{Hook: "x", Action: hooks.Allowing, Fault: "timeout"}}},
-			`hook.decision|agent|allow|||||[]|||`},
+		{
+			"hook failed openly", with(pre, hooks.PreModel, `[]`, ""),
+			hooks.Verdict{Decision: hooks.Allow{}, Trail: []hooks.Step{{Hook: "x", Action: hooks.Allowing, Fault: "timeout"}}},
+			`hook.decision|agent|allow|||||[]|||`,
+		},
 	}
 	l := mustOpen(t, config(t))
 	for _, tt := range tests {

@@ -106,7 +106,6 @@ func (l *Log) backwards(ctx context.Context, before uint64) iter.Seq2[entry, err
 				return
 			}
 			at := l.index.block(to)
-			from := to - uint64(len(at)-1)
 			size := int(at[len(at)-1] - at[0])
 			if cap(buf) < size {
 				buf = make([]byte, size)
@@ -116,8 +115,7 @@ func (l *Log) backwards(ctx context.Context, before uint64) iter.Seq2[entry, err
 				yield(entry{}, fmt.Errorf("read audit log: %w", err))
 				return
 			}
-			for ; to > from; to-- {
-				i := int(to - from)
+			for i := len(at) - 1; i > 0; i, to = i-1, to-1 {
 				e, err := slice(buf[:n], at[i-1]-at[0], at[i]-at[0], to-1)
 				if !yield(e, err) {
 					return

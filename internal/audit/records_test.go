@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -38,7 +38,7 @@ func seqs(t *testing.T, l *Log, f Filter) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out = append(out, fmt.Sprint(r.Seq))
+		out = append(out, strconv.FormatUint(r.Seq, 10))
 	}
 	return strings.Join(out, " ")
 }
@@ -107,28 +107,6 @@ func TestPaging(t *testing.T) {
 			t.Fatalf("a page of %d", n)
 		}
 	}
-}
-
-// many makes a log of n records, fast: its file is put together first.
-func many(t testing.TB, n int) *Log {
-	t.Helper()
-	cfg, name := written(t, 1)
-	line := readLines(t, name)[0]
-	prev := line[len(line)-66 : len(line)-2]
-	out := []byte(line + "\n")
-	for i := 1; i < n; i++ {
-		r := intent(i)
-		r.Profile = "default"
-		d, err := r.render()
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, prev = d.appendLine(out, prev, uint64(i), "2026-01-02T03:04:05.000006Z")
-	}
-	if err := os.WriteFile(name, out, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return mustOpen(t, cfg)
 }
 
 func TestExportIsExact(t *testing.T) {

@@ -120,7 +120,8 @@ func (r *sqlRedactor) assigned(i int) {
 		return
 	}
 	if r.is(i, "for") { // SET PASSWORD FOR 'bob'@'%' = 'x'
-		for end := i + 8; i < end && !r.is(i, "="); i++ {
+		for end := i + 8; i < end && !r.is(i, "="); {
+			i++
 		}
 	}
 	if r.is(i, ")") { // lower(password) = 'x', (password) = ('x')

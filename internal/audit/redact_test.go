@@ -7,15 +7,6 @@ import (
 	"time"
 )
 
-func newRedactor(t testing.TB, pii bool) *Redactor {
-	t.Helper()
-	r, err := NewRedactor(pii)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
 // secret stands for the secret in the tables below. The forms that have a
 // fixed shape are put together from parts, so that no scanner mistakes this
 // file for a leak.
@@ -203,9 +194,15 @@ func TestSQLKeepsItsForm(t *testing.T) {
 
 func TestPersonalData(t *testing.T) {
 	secrets := []struct{ in, leak string }{
-		{"call 13812345678 now", "13812345678"}, {"+86 138-1234-5678", "1234"}, {"+49 30 901820", "901820"},
-		{"id 11010519491231002X", "11010519491231002X"}, {"card 4111 1111 1111 1111", "4111"}, {"card 4111111111111111", "4111"},
-		{"DE89 3704 0044 0532 0130 00", "3704"}, {"mail bob.b@example.com", "bob.b"}, {"电话13812345678。", "13812345678"},
+		{"call 13812345678 now", "13812345678"},
+		{"+86 138-1234-5678", "1234"},
+		{"+49 30 901820", "901820"},
+		{"id 11010519491231002X", "11010519491231002X"},
+		{"card 4111 1111 1111 1111", "4111"},
+		{"card 4111111111111111", "4111"},
+		{"DE89 3704 0044 0532 0130 00", "3704"},
+		{"mail bob.b@example.com", "bob.b"},
+		{"电话13812345678。", "13812345678"},
 	}
 	on, off := newRedactor(t, true), newRedactor(t, false)
 	for _, tt := range secrets {

@@ -144,7 +144,8 @@ func (r *Record) draft() draft {
 	b = member(b, "kind", string(r.Kind))
 	b = rawMember(b, "original_args", r.OriginalArgs)
 	b = member(b, "phase", string(r.Phase))
-	d.toPrev = append(b, `"prev_hash":`...)
+	b = append(b, `"prev_hash":`...)
+	d.toPrev = b
 
 	b = append(make([]byte, 0, 256), `,"profile":`...)
 	b = append(appendString(b, r.Profile), ',')
@@ -152,17 +153,20 @@ func (r *Record) draft() draft {
 	if s := r.Result; s != nil {
 		b = fmt.Appendf(b, `"result":{"bytes":%d,"rows":%d,"sha256":"%s"},`, s.Bytes, s.Rows, s.SHA256)
 	}
-	d.toSeq = append(b, `"seq":`...)
+	b = append(b, `"seq":`...)
+	d.toSeq = b
 
 	b = append(make([]byte, 0, 256+len(r.Trail)*64), ',')
 	b = member(b, "session_id", r.Session)
 	b = member(b, "tool", r.Tool)
 	b = trailMember(b, r.Trail)
-	d.toTime = append(b, `"ts":"`...)
+	b = append(b, `"ts":"`...)
+	d.toTime = b
 
 	b = append(make([]byte, 0, 64), `",`...)
 	b = member(b, "turn_id", r.Turn)
-	d.toEnd = append(b, `"v":2}`...)
+	b = append(b, `"v":2}`...)
+	d.toEnd = b
 	return d
 }
 

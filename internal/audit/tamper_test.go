@@ -126,7 +126,7 @@ func TestTampering(t *testing.T) {
 			l := mustOpen(t, cfg)
 			for i := 1; i < 20; i++ {
 				r := intent(i)
-				r.Trail = append(r.Trail, step("h", "allow"))
+				r.Trail = append(r.Trail, step("h"))
 				mustAppend(t, l, r)
 			}
 			if err := l.Close(); err != nil {
@@ -161,7 +161,7 @@ func TestTampering(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer again.Close()
+			defer func() { _ = again.Close() }()
 			if rep, err := again.Verify(t.Context()); err != nil || !rep.OK() {
 				t.Errorf("after mending: %+v, %v", rep, err)
 			}
