@@ -19,6 +19,10 @@ import (
 // without bound while they are compiled.
 const maxActs = 200_000
 
+// compilerValue bounds one value, in bytes. Nothing longer is read from a schema, and
+// no function can be made to keep the engine busy with one.
+const compilerValue = 1 << 20
+
 // A Compiler is SQLite's own compiler under a recording authorizer. It prepares
 // statements and never runs one in the database that it was opened for. It is
 // safe for concurrent use.
@@ -99,6 +103,7 @@ func newCompiler(ctx context.Context, conn *sqlite3.SQLiteConn) (*Compiler, erro
 	if !ok {
 		return nil, fmt.Errorf("unexpected statement %T", stmt)
 	}
+	conn.SetLimit(sqlite3.SQLITE_LIMIT_LENGTH, compilerValue)
 	c := &Compiler{conn: conn, probe: probe, seen: map[sqlguard.Act]struct{}{}}
 	conn.RegisterAuthorizer(c.authorize)
 	return c, nil

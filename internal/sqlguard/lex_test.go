@@ -114,6 +114,9 @@ func FuzzCut(f *testing.F) {
 					t.Fatalf("%s %q: %q is not behind what was before", d, text, s)
 				}
 				from += n + len(s)
+				if strings.HasPrefix(s, "\ufeff") {
+					continue // a mark counts at the start of a text only
+				}
 				again, fault := cut(d, s)
 				if fault != "" || len(again) != 1 || again[0].String() != s {
 					t.Fatalf("%s %q: %q is cut as %d (%s)", d, text, s, len(again), fault)
