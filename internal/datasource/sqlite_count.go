@@ -71,6 +71,7 @@ func (c *lite) countDefinitions(ctx context.Context, st sqlguard.Statement, t *t
 				return err
 			}
 			table := t.table(tallyKey{name, false})
+			table.redefined = true
 			table.changed += n
 			table.total = n
 			if t.samples && len(table.before) == 0 {
@@ -142,7 +143,7 @@ func (c *lite) nameColumns(t *tally) error {
 // countTotals counts the rows of all tables that came up.
 func (c *lite) countTotals(ctx context.Context, t *tally) error {
 	for key, table := range t.tables {
-		if table.total >= 0 {
+		if table.total >= 0 || table.changed == 0 && table.inserted == 0 {
 			continue
 		}
 		err := c.interruptible(ctx, func() (err error) {

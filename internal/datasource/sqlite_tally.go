@@ -42,6 +42,7 @@ type tallyKey struct {
 
 type tableTally struct {
 	changed, inserted int64
+	redefined         bool   // dropped or altered
 	total             int64  // -1: not counted
 	stored            string // the table that the sampled rows are of
 	names             []Column
@@ -68,6 +69,11 @@ func (t *tally) add(d sqlite3.SQLitePreUpdateData) {
 		t.table(tallyKey{name, d.Depth() > 0}).inserted++
 		return
 	}
+	table := t.table(tallyKey{name, d.Depth() > 0})
+	if d.Op == sqlite3.SQLITE_DELETE && t.digest.off && !t.wants(table) {
+		table.changed++ // nobody looks at the row, and reading it takes long
+		return
+	}
 	if err := t.read(d); err != nil {
 		t.err = fmt.Errorf("read a changed row of %s: %w", d.TableName, err)
 		return
@@ -75,13 +81,17 @@ func (t *tally) add(d sqlite3.SQLitePreUpdateData) {
 	if d.Op == sqlite3.SQLITE_UPDATE && sameRow(t.old, t.new) {
 		return
 	}
-	table := t.table(tallyKey{name, d.Depth() > 0})
 	table.changed++
 	t.digest.add(name, d.Op, t.old)
-	if t.samples && len(table.before) < sampleRows {
+	if t.wants(table) {
 		table.stored = d.TableName
 		table.sample(d.Op, t.old, t.new)
 	}
+}
+
+// wants reports whether a row of table is to be shown.
+func (t *tally) wants(table *tableTally) bool {
+	return t.samples && len(table.before) < sampleRows
 }
 
 // read fetches the row at hand, and what becomes of it in an update.
@@ -245,6 +255,9 @@ func (t *tally) impact() []TableImpact {
 	all := make([]TableImpact, 0, len(t.order))
 	for _, key := range t.order {
 		table := t.tables[key]
+		if table.changed == 0 && table.inserted == 0 && !table.redefined {
+			continue // only updates that changed nothing
+		}
 		one := TableImpact{
 			Table: key.table, Rows: table.changed, Inserted: table.inserted,
 			Total: table.total, Cascade: key.cascade,

@@ -78,7 +78,7 @@ func (t QuerySQL) Run(ctx context.Context, u agent.Use) (json.RawMessage, error)
 		return nil, err
 	}
 	if j.report.Effect > sqlguard.Destroys {
-		return nil, fmt.Errorf("this is never run: %s", j.report.Reason.In(u.Lang))
+		return nil, agent.Wrap(agent.CodeDenied, nil, j.report.Reason.In(u.Lang))
 	}
 	confirmed, err := confirmedImpact(u)
 	if err != nil {
