@@ -97,7 +97,7 @@ func TestReadsRunBesideAnAsk(t *testing.T) {
 func TestConfirmedArgumentsKeepTheirTypes(t *testing.T) {
 	args := `{"sql":"DELETE FROM a","limit":10,"dry":false,"ids":[1,2,9007199254740993]}`
 	r := newRig(t, func(r *rig, c *agent.Config, _ *agent.GateConfig, _ *[]hooks.Rule) {
-		c.Engine = engineFunc(func(ctx context.Context, tn agent.Turn, s agent.Sink, tr agent.Transcript) (agent.Result, error) {
+		c.Engine = engineFunc(func(ctx context.Context, tn agent.Turn, _ agent.Sink, tr agent.Transcript) (agent.Result, error) {
 			calls := tn.Replay
 			if len(calls) == 0 {
 				calls = []agent.ToolCall{{ID: "c1", Tool: "db_query_sql", Args: json.RawMessage(args)}}
@@ -203,11 +203,9 @@ func TestDoubleClick(t *testing.T) {
 	wg.Wait()
 	won := 0
 	for _, err := range errs {
-		switch agent.CodeOf(err) {
-		case "":
+		if err == nil {
 			won++
-		case agent.CodeConflict:
-		default:
+		} else if agent.CodeOf(err) != agent.CodeConflict {
 			t.Errorf("got %v", err)
 		}
 	}

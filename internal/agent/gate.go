@@ -177,14 +177,13 @@ func (g *Gate) rule(ctx context.Context, t Turn, r *Ruling, sent json.RawMessage
 			return nil
 		}
 		r.Refusal = r.askResult(a)
-		return &a
+		return r.shown(a)
 	case hooks.Deny:
 		r.deny(v.Hook, d.Reason)
-		return nil
-	default: // a Rewrite or nil is no verdict
+	case hooks.Rewrite, nil: // no verdict
 		r.deny(GateHook, "the hooks came to no decision")
-		return nil
 	}
+	return nil
 }
 
 // refuse makes r the gate's own refusal and has it recorded. What can't be

@@ -44,9 +44,16 @@ func (g *Gate) askAgain(ctx context.Context, t Turn, r Ruling) ToolResult {
 		g.cfg.Log.ErrorContext(ctx, "question not asked again", slog.String("call", r.Call.ID), slog.Any("err", err))
 		return *r.result(Failed, failedBody("the call would do something else by now, and the question could not be asked again"))
 	}
-	g.send(ctx, t, Event{Type: HookAsksUser, Approval: &a})
+	g.send(ctx, t, Event{Type: HookAsksUser, Approval: r.shown(a)})
 	g.asked()
 	return *r.askResult(a)
+}
+
+// shown is the approval a as the event about r's call has it: the stored one may
+// be of an earlier call, which this one repeats.
+func (r Ruling) shown(a Approval) *Approval {
+	a.Call = r.Call
+	return &a
 }
 
 func (g *Gate) save(ctx context.Context, t Turn, r Ruling, a Approval) (Approval, error) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"slices"
 	"strconv"
 
 	"example.com/datamind/internal/hooks"
@@ -64,7 +65,7 @@ func (g *Gate) close(ctx context.Context, t Turn, r Ruling, body json.RawMessage
 	v := g.post(ctx, t, r, body, text)
 	if d, ok := v.Decision.(hooks.Deny); ok {
 		r.deny(v.Hook, d.Reason)
-		r.Refusal.Record, r.Refusal.Trail = v.Record, append(r.Verdict.Trail, v.Trail...)
+		r.Refusal.Record, r.Refusal.Trail = v.Record, slices.Concat(r.Verdict.Trail, v.Trail)
 		g.send(ctx, t, Event{Type: HookDenied, Denial: &Denial{
 			Call: r.Call.ID, Tool: r.Call.Tool, Hook: v.Hook, Reason: d.Reason,
 		}})

@@ -12,11 +12,11 @@ import (
 )
 
 // errAbandoned is the outcome of a tool that went on after its context ended.
-const errAbandoned = abandoned("the call did not stop in time and was abandoned; its outcome is unknown")
+const errAbandoned = abandonedError("the call did not stop in time and was abandoned; its outcome is unknown")
 
-type abandoned string
+type abandonedError string
 
-func (e abandoned) Error() string { return string(e) }
+func (e abandonedError) Error() string { return string(e) }
 
 // Run runs the tool of a ruling that refuses nothing. The tool's panic is an
 // error, and a tool that goes on after ctx ended is left alone after a grace:

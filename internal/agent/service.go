@@ -205,9 +205,9 @@ func denied(v hooks.Verdict) error {
 		return nil
 	case hooks.Deny:
 		return Errorf(CodeDenied, "%s: %s", v.Hook, d.Reason)
-	default:
-		return Errorf(CodeDenied, "%s: the hooks came to no decision", cmp.Or(v.Hook, GateHook))
+	case hooks.AskUser, hooks.Rewrite, nil:
 	}
+	return Errorf(CodeDenied, "%s: the hooks came to no decision", cmp.Or(v.Hook, GateHook))
 }
 
 // running reports whether a turn of the session runs in this process.

@@ -55,11 +55,11 @@ type Previewer interface {
 
 // ErrAskAgain says that a confirmed call was not run, since it would do
 // something else by now than what the person was shown.
-const ErrAskAgain = askAgain("what was confirmed has changed; it is asked again")
+const ErrAskAgain = askAgainError("what was confirmed has changed; it is asked again")
 
-type askAgain string
+type askAgainError string
 
-func (e askAgain) Error() string { return string(e) }
+func (e askAgainError) Error() string { return string(e) }
 
 // Runner passes calls through hooks. [hooks.Chain] is one; the program's own
 // swaps chains when rules change.

@@ -11,26 +11,27 @@ import (
 
 // What ends a turn's context. Each is the error that the page is shown.
 const (
-	errStopped     = turnEnd("The turn was stopped.")
-	errInterrupted = turnEnd("The turn was interrupted: the program ended.")
-	errTimeout     = turnEnd("The turn took too long and was ended.")
-	errCalls       = turnEnd("The turn used more tool calls than it may and was ended.")
+	errStopped     = turnEndError("The turn was stopped.")
+	errInterrupted = turnEndError("The turn was interrupted: the program ended.")
+	errTimeout     = turnEndError("The turn took too long and was ended.")
+	errCalls       = turnEndError("The turn used more tool calls than it may and was ended.")
 )
 
-type turnEnd string
+type turnEndError string
 
-func (e turnEnd) Error() string { return string(e) }
+func (e turnEndError) Error() string { return string(e) }
 
 // code is the public code of a turn that ended so.
-func (e turnEnd) code() Code {
+func (e turnEndError) code() Code {
 	switch e {
 	case errStopped:
 		return CodeStopped
 	case errInterrupted:
 		return CodeInterrupted
-	default:
+	case errTimeout, errCalls:
 		return CodeLimit
 	}
+	return CodeInternal
 }
 
 // run is a turn from its turn.started to its end. It owns the turn: nobody else
@@ -135,7 +136,7 @@ func (s *Service) engine(ctx context.Context, t Turn, tr *transcript) (Result, e
 // ending is the error that ends a turn, for the page. What ended the turn's
 // context goes before what the engine made of it.
 func (s *Service) ending(ctx context.Context, err error) *Error {
-	if end, ok := errors.AsType[turnEnd](context.Cause(ctx)); ok {
+	if end, ok := errors.AsType[turnEndError](context.Cause(ctx)); ok {
 		return Wrap(end.code(), err, end.Error())
 	}
 	if e, ok := errors.AsType[*Error](err); ok {

@@ -10,13 +10,9 @@ import (
 	"example.com/datamind/internal/agent"
 )
 
-func addEvent(tb testing.TB, db *DB, s agent.Session, turn, name string, more ...string) uint64 {
+func addEvent(tb testing.TB, db *DB, s agent.Session, turn, name string) uint64 {
 	tb.Helper()
-	data := map[string]string{"session_id": s.ID, "turn_id": turn}
-	for i := 0; i+1 < len(more); i += 2 {
-		data[more[i]] = more[i+1]
-	}
-	b, err := json.Marshal(data)
+	b, err := json.Marshal(map[string]string{"session_id": s.ID, "turn_id": turn})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 //go:embed migrations/*.sql
-var migrations embed.FS //nolint:gochecknoglobals // embedded files have to be a global
+var migrations embed.FS
 
 // Migrate brings the schema of the database at path up to date, makes the
 // database where there is none, and returns the version that it has then. It
