@@ -146,6 +146,7 @@ func (a *app) queryTool() tools.QuerySQL {
 			MaxRows:  c.DB.RowLimit,
 			MaxBytes: c.DB.MaxResultBytes,
 			Timeout:  time.Duration(c.DB.QueryTimeoutS) * time.Second,
+			Unasked:  !c.Hooks.Enabled || !c.Hooks.DestructiveSQL,
 		},
 	}
 }

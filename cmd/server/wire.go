@@ -48,11 +48,9 @@ func pathTools() map[string][]string {
 }
 
 // rules are the program's guards, in the order in which they judge. A custom hook
-// is one line here.
+// is one line here. A data source that is set to read only stays so when the
+// hooks are switched off: that is a property of the source.
 func (c Config) rules(sources *datasource.Set) []hooks.Rule {
-	if !c.Hooks.Enabled {
-		return nil
-	}
 	judge := func(source string) builtin.Judge {
 		if s, ok := sources.Get(source); ok {
 			return s.Judge()
@@ -65,10 +63,11 @@ func (c Config) rules(sources *datasource.Set) []hooks.Rule {
 			rules = append(rules, hooks.Rule{Hook: h, Phases: []hooks.Phase{hooks.PreTool}, Guard: true})
 		}
 	}
-	guard(c.Hooks.PathAllowlist, builtin.PathAllowlist{Roots: c.roots(), Secret: c.secrets(), Args: pathTools(), Dir: c.workDir})
+	on := c.Hooks.Enabled
+	guard(on && c.Hooks.PathAllowlist, builtin.PathAllowlist{Roots: c.roots(), Secret: c.secrets(), Args: pathTools(), Dir: c.workDir})
 	guard(c.DB.ReadOnly, builtin.ReadOnlySQL{Args: sqlTools(), Judge: judge})
-	guard(c.Hooks.DestructiveSQL, builtin.DestructiveSQL{Args: sqlTools(), Judge: judge})
-	guard(true, builtin.RowLimit{Max: c.DB.RowLimit, Args: sqlTools(), Judge: judge})
+	guard(on && c.Hooks.DestructiveSQL, builtin.DestructiveSQL{Args: sqlTools(), Judge: judge})
+	guard(on, builtin.RowLimit{Max: c.DB.RowLimit, Args: sqlTools(), Judge: judge})
 	return rules
 }
 

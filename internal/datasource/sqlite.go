@@ -103,7 +103,7 @@ func (s *sqliteSource) Query(ctx context.Context, r sqlguard.Report, o Options) 
 	if err != nil {
 		return nil, err
 	}
-	if worst > sqlguard.Adds && o.Confirmed == nil {
+	if worst > sqlguard.Adds && !o.mayChange() {
 		return nil, ErrNotConfirmed
 	}
 	o = o.withDefaults()

@@ -27,7 +27,7 @@ func (s *sqliteSource) change(ctx context.Context, r sqlguard.Report, o Options)
 			if err != nil {
 				return err
 			}
-			return agreed(t, o.Confirmed)
+			return agreed(t, o)
 		})
 	})
 	if err != nil {
@@ -88,7 +88,7 @@ func (c *lite) runAll(ctx context.Context, r sqlguard.Report, o Options, t *tall
 	results := make([]Rows, 0, len(r.Statements))
 	for _, st := range r.Statements {
 		b.rows = o.MaxRows
-		rows, err := c.runOne(ctx, st, o.Confirmed != nil, t, b)
+		rows, err := c.runOne(ctx, st, o.mayChange(), t, b)
 		if err != nil {
 			return nil, err
 		}
@@ -98,7 +98,7 @@ func (c *lite) runAll(ctx context.Context, r sqlguard.Report, o Options, t *tall
 }
 
 // runOne runs one statement inside a transaction.
-func (c *lite) runOne(ctx context.Context, st sqlguard.Statement, confirmed bool, t *tally, b *budget) (Rows, error) {
+func (c *lite) runOne(ctx context.Context, st sqlguard.Statement, mayChange bool, t *tally, b *budget) (Rows, error) {
 	if st.Effect == sqlguard.Reads {
 		if explains(st.Text) {
 			return c.step(ctx, st, authorizePlan, b)
@@ -121,7 +121,7 @@ func (c *lite) runOne(ctx context.Context, st sqlguard.Statement, confirmed bool
 	if randomly(st) {
 		t.digest.off = true
 	}
-	rows, err := c.step(ctx, st, newGrant(st, virtual, confirmed).authorize, b)
+	rows, err := c.step(ctx, st, newGrant(st, virtual, mayChange).authorize, b)
 	t.muted = false
 	if err = errors.Join(err, t.err); err != nil {
 		return Rows{}, err
@@ -140,19 +140,22 @@ func (c *lite) runOne(ctx context.Context, st sqlguard.Statement, confirmed bool
 }
 
 // agreed compares what has been done with what a person agreed to. Where nobody
-// was asked, nothing that was there may have changed.
-func agreed(t *tally, confirmed *Impact) error {
+// was asked, nothing that was there may have changed, unless nobody has to be.
+func agreed(t *tally, o Options) error {
 	done := Impact{Known: true, Tables: t.impact(), Digest: t.digest.String()}
-	if confirmed == nil {
-		for _, table := range done.Tables {
-			if table.Rows > 0 {
-				return fmt.Errorf("%w: %d existing rows of %s would change", ErrNotConfirmed, table.Rows, table.Table)
-			}
+	switch {
+	case o.Confirmed != nil:
+		if o.Confirmed.Known && !o.Confirmed.Same(done) {
+			return ErrImpactChanged
 		}
 		return nil
+	case o.Unasked:
+		return nil
 	}
-	if confirmed.Known && !confirmed.Same(done) {
-		return ErrImpactChanged
+	for _, table := range done.Tables {
+		if table.Rows > 0 {
+			return fmt.Errorf("%w: %d existing rows of %s would change", ErrNotConfirmed, table.Rows, table.Table)
+		}
 	}
 	return nil
 }

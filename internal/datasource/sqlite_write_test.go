@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -53,6 +54,34 @@ func TestWrite(t *testing.T) {
 	}
 	if n := readInt(t, s, "SELECT count(*) FROM seen"); n != 5 {
 		t.Errorf("%d rows", n)
+	}
+}
+
+// Where the operator has switched asking off, changes run without consent; what
+// nobody may have run does not, and neither does what was not judged.
+func TestUnasked(t *testing.T) {
+	s := open(t, company)
+	ctx := t.Context()
+	gone := report(t, s, sqlguard.Destroys, "DELETE FROM employees WHERE left_on < '2019-01-01'")
+	if _, err := s.Query(ctx, gone, Options{}); !errors.Is(err, ErrNotConfirmed) {
+		t.Errorf("asked of nobody: %v", err)
+	}
+	got, err := s.Query(ctx, gone, Options{Unasked: true})
+	if err != nil || got[0].Affected != 2 {
+		t.Errorf("unasked: %+v, %v", got, err)
+	}
+	for _, effect := range []sqlguard.Effect{sqlguard.DestroysAll, sqlguard.Administers, sqlguard.Unknown} {
+		r := gone
+		r.Effect = effect
+		if _, err := s.Query(ctx, r, Options{Unasked: true}); !errors.Is(err, ErrRefused) {
+			t.Errorf("%s: %v", effect, err)
+		}
+	}
+	lie := gone
+	lie.Statements = slices.Clone(gone.Statements)
+	lie.Statements[0].Text = "DELETE FROM pairs"
+	if _, err := s.Query(ctx, lie, Options{Unasked: true}); !errors.Is(err, ErrRefused) {
+		t.Errorf("a statement that was not judged: %v", err)
 	}
 }
 
