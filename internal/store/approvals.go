@@ -40,7 +40,7 @@ func noApproval() error { return agent.Errorf(agent.CodeNotFound, "there is no s
 // SaveApproval implements [agent.ApprovalStore]. An approval whose time is up
 // is none that a repeated call could wait for, even if nobody expired it yet.
 func (db *DB) SaveApproval(ctx context.Context, a agent.Approval) (saved agent.Approval, err error) {
-	err = db.update(ctx, func(tx *sql.Tx) error {
+	err = db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		saved, err = scanApproval(tx.QueryRowContext(ctx, `SELECT `+approvalColumns+` FROM approvals a
 			WHERE fingerprint = ? AND state = 'pending' AND session = ? AND user = ? AND expires_at > ?
 			ORDER BY id LIMIT 1`, a.Fingerprint[:], a.Session, a.User, micros(db.now())))
@@ -123,7 +123,7 @@ func (db *DB) Answer(ctx context.Context, c hooks.Consent, record uint64, g *hoo
 	if (g != nil) != (state == agent.ApprovalConfirmed) {
 		return 0, errors.New("answer: a grant belongs to a yes and to nothing else")
 	}
-	err = db.update(ctx, func(tx *sql.Tx) error {
+	err = db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		n, err := changed(ctx, tx, `UPDATE approvals SET state = ?, decided_by = ?, decided_at = ?, record = ?
 			WHERE id = ? AND user = ? AND state = 'pending'`,
 			state, c.By, micros(c.At), record, c.Approval, c.User)
@@ -165,7 +165,7 @@ func stateAfter(a hooks.Answer) (agent.ApprovalState, error) {
 
 // ExtendApproval implements [agent.Store].
 func (db *DB) ExtendApproval(ctx context.Context, user, id string, expires time.Time, limit int) (a agent.Approval, err error) {
-	err = db.update(ctx, func(tx *sql.Tx) error {
+	err = db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		n, err := changed(ctx, tx, `UPDATE approvals SET expires_at = ?, extended = extended + 1
 			WHERE id = ? AND user = ? AND state = 'pending' AND extended < ?`, micros(expires), id, user, limit)
 		if err != nil {

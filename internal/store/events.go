@@ -17,7 +17,7 @@ const eventPage = 256
 // AppendEvent stores an event of a stream and returns its ID. data is the
 // event's public JSON; its turn_id and call_id are what the turn is found by.
 func (db *DB) AppendEvent(ctx context.Context, user, session, name string, data []byte) (id uint64, err error) {
-	err = db.update(ctx, func(tx *sql.Tx) error {
+	err = db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		return tx.QueryRowContext(ctx, `INSERT INTO events (user, session, name, data, at) VALUES (?, ?, ?, ?, ?) RETURNING id`,
 			user, session, name, string(data), micros(db.now())).Scan(&id)
 	})
@@ -97,7 +97,7 @@ func eventRange(ctx context.Context, q querier) (pruned, newest uint64, err erro
 // not hold up those who write.
 func (db *DB) PruneEvents(ctx context.Context, t time.Time) error {
 	for more := true; more; {
-		err := db.update(ctx, func(tx *sql.Tx) error {
+		err := db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
 			var upto sql.NullInt64
 			err := tx.QueryRowContext(ctx, `SELECT max(id) FROM
 				(SELECT id, at FROM events ORDER BY id LIMIT 1000) WHERE at < ?`, micros(t)).Scan(&upto)

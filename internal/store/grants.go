@@ -16,7 +16,7 @@ import (
 // Take implements [hooks.Grants] in one statement: of any number of calls at
 // once, one gets the grant.
 func (db *DB) Take(ctx context.Context, f hooks.Fingerprint, c hooks.Call) (g hooks.Grant, ok bool, err error) {
-	err = db.update(ctx, func(tx *sql.Tx) error {
+	err = db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		now := micros(db.now())
 		var expires int64
 		err := tx.QueryRowContext(ctx, `UPDATE grants SET used_at = ?, turn = ?, call = ?
@@ -58,7 +58,7 @@ func (db *DB) Open(ctx context.Context, f hooks.Fingerprint) (approval string, e
 
 // Begin implements [agent.Ledger].
 func (db *DB) Begin(ctx context.Context, turn, call string) (fresh bool, err error) {
-	err = db.update(ctx, func(tx *sql.Tx) error {
+	err = db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		n, err := changed(ctx, tx, `INSERT INTO ledger (turn, call, began_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`,
 			turn, call, micros(db.now()))
 		fresh = n == 1
@@ -69,7 +69,7 @@ func (db *DB) Begin(ctx context.Context, turn, call string) (fresh bool, err err
 
 // Settle implements [agent.Ledger]. The first outcome stands.
 func (db *DB) Settle(ctx context.Context, turn, call string, o agent.Outcome) error {
-	return db.update(ctx, func(tx *sql.Tx) error {
+	return db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `UPDATE ledger SET settled_at = ?, outcome = ? WHERE turn = ? AND call = ? AND outcome IS NULL`,
 			micros(db.now()), o, turn, call)
 		return err

@@ -113,7 +113,7 @@ func lookUp(ctx context.Context, tx *sql.Tx, turn string, o *agent.OpenUse) erro
 // Reopen implements [agent.Store].
 func (db *DB) Reopen(ctx context.Context, turn string) error {
 	const neverBegan = `g.turn = ?1 AND NOT EXISTS (SELECT 1 FROM ledger l WHERE l.turn = g.turn AND l.call = g.call)`
-	return db.update(ctx, func(tx *sql.Tx) error {
+	return db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `UPDATE approvals AS a SET told = NULL WHERE a.state = 'confirmed' AND EXISTS (
 			SELECT 1 FROM grants g WHERE g.approval = a.id
 			AND (a.told = ?1 AND g.used_at IS NULL OR `+neverBegan+`))`, turn)

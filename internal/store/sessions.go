@@ -21,7 +21,7 @@ func noSession() error { return agent.Errorf(agent.CodeNotFound, "there is no su
 
 // CreateSession implements [agent.Store].
 func (db *DB) CreateSession(ctx context.Context, s agent.Session) error {
-	return db.update(ctx, func(tx *sql.Tx) error {
+	return db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
 			s.ID, s.User, s.Tenant, s.Title, s.Source, s.State, micros(s.Created), micros(s.Updated))
 		return err
@@ -51,7 +51,7 @@ func (db *DB) Sessions(ctx context.Context, user string, limit int) ([]agent.Ses
 
 // Move implements [agent.Store].
 func (db *DB) Move(ctx context.Context, id string, from, to agent.State) error {
-	return db.update(ctx, func(tx *sql.Tx) error { return db.move(ctx, tx, id, from, to) })
+	return db.update(ctx, func(ctx context.Context, tx *sql.Tx) error { return db.move(ctx, tx, id, from, to) })
 }
 
 func (db *DB) move(ctx context.Context, tx *sql.Tx, id string, from, to agent.State) error {
@@ -65,7 +65,7 @@ func (db *DB) move(ctx context.Context, tx *sql.Tx, id string, from, to agent.St
 
 // RenameSession implements [agent.Store].
 func (db *DB) RenameSession(ctx context.Context, user, id, title string) error {
-	return db.update(ctx, func(tx *sql.Tx) error {
+	return db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		n, err := changed(ctx, tx, `UPDATE sessions SET title = ?, updated_at = ? WHERE id = ? AND user = ?`,
 			title, micros(db.now()), id, user)
 		if err == nil && n == 0 {
@@ -78,7 +78,7 @@ func (db *DB) RenameSession(ctx context.Context, user, id, title string) error {
 // DeleteSession implements [agent.Store]. What the session's turns, messages,
 // approvals, grants, ledger entries and events were goes with it.
 func (db *DB) DeleteSession(ctx context.Context, user, id string) error {
-	return db.update(ctx, func(tx *sql.Tx) error {
+	return db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if _, err := session(ctx, tx, user, id); err != nil {
 			return err
 		}

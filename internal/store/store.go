@@ -13,7 +13,8 @@
 //	events           what the stream sent; the row ID is the event ID
 //
 // One connection writes, with synchronous=FULL, so that what a method has
-// acknowledged survives a loss of power; the others only read.
+// acknowledged survives a loss of power; callers at the same time share a
+// commit. The other connections only read.
 package store
 
 import (
@@ -32,8 +33,9 @@ import (
 
 // DB is the application's database. One connection writes, many read.
 type DB struct {
-	write, read *sql.DB
-	now         func() time.Time
+	write *writer
+	read  *sql.DB
+	now   func() time.Time
 }
 
 var (
@@ -69,7 +71,7 @@ func open(ctx context.Context, path string) (*DB, error) {
 	}
 	r.SetMaxOpenConns(readers)
 	r.SetMaxIdleConns(readers)
-	return &DB{write: w, read: r, now: time.Now}, nil
+	return &DB{write: newWriter(w), read: r, now: time.Now}, nil
 }
 
 // openWriter opens the one connection that writes.
@@ -95,25 +97,14 @@ func dsn(path string, q url.Values) string {
 	return u.String()
 }
 
-// Close closes the database.
+// Close closes the database. It is called once.
 func (db *DB) Close() error {
-	return errors.Join(db.read.Close(), db.write.Close())
+	return errors.Join(db.read.Close(), db.write.close())
 }
 
-// update runs f in a transaction that writes, all or nothing. An error of f is
-// returned as it is.
-func (db *DB) update(ctx context.Context, f func(tx *sql.Tx) error) error {
-	tx, err := db.write.BeginTx(ctx, nil)
-	if err != nil {
-		return fmt.Errorf("begin: %w", err)
-	}
-	if err := f(tx); err != nil {
-		return undo(tx, err)
-	}
-	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("commit: %w", err)
-	}
-	return nil
+// update runs f in a transaction that writes: see [writer.do].
+func (db *DB) update(ctx context.Context, f func(ctx context.Context, tx *sql.Tx) error) error {
+	return db.write.do(ctx, f)
 }
 
 // view runs f in a transaction that reads: all of f sees one state.

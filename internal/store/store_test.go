@@ -2,11 +2,13 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -80,7 +82,7 @@ func TestOpen(t *testing.T) {
 		var mode string
 		var sync, keys int
 		for query, v := range map[string]any{"PRAGMA journal_mode": &mode, "PRAGMA synchronous": &sync, "PRAGMA foreign_keys": &keys} {
-			if err := db.write.QueryRowContext(t.Context(), query).Scan(v); err != nil {
+			if err := db.write.db.QueryRowContext(t.Context(), query).Scan(v); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -310,4 +312,64 @@ func TestCancelledContext(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	addSession(t, db, "ann", "ses_1")
+}
+
+// Of jobs that share a transaction, one that fails or panics takes nothing of the
+// others with it, and leaves nothing of its own.
+func TestWriterKeepsJobsApart(t *testing.T) {
+	db := openTemp(t)
+	release := make(chan struct{})
+	var wg sync.WaitGroup
+	// While this one holds the writer, the others gather.
+	wg.Go(func() {
+		err := db.update(t.Context(), func(context.Context, *sql.Tx) error { <-release; return nil })
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	broken := errors.New("broken")
+	const n = 40
+	errs := make([]error, n)
+	for i := range n {
+		wg.Go(func() {
+			errs[i] = db.update(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+				id := fmt.Sprintf("ses_%d", i)
+				if _, err := tx.ExecContext(ctx, `INSERT INTO sessions VALUES (?, 'ann', '', '', '', 'idle', 0, 0)`, id); err != nil {
+					return err
+				}
+				switch i % 4 {
+				case 1:
+					return broken
+				case 2:
+					panic("job")
+				case 3:
+					_, err := tx.ExecContext(ctx, `INSERT INTO sessions VALUES (?, 'ann', '', '', '', 'idle', 0, 0)`, id)
+					return err
+				}
+				return nil
+			})
+		})
+	}
+	time.Sleep(20 * time.Millisecond)
+	close(release)
+	wg.Wait()
+	for i, err := range errs {
+		_, missing := db.Session(t.Context(), "ann", fmt.Sprintf("ses_%d", i))
+		if good := i%4 == 0; good != (err == nil) || good != (missing == nil) || i%4 == 1 && !errors.Is(err, broken) {
+			t.Errorf("job %d: %v, stored: %v", i, err, missing)
+		}
+	}
+}
+
+func TestClosed(t *testing.T) {
+	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "datamind.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.CreateSession(t.Context(), agent.Session{ID: "ses_1", State: agent.Idle}); err == nil {
+		t.Error("wrote to a closed database")
+	}
 }

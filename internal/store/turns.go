@@ -10,7 +10,7 @@ import (
 
 // StartTurn implements [agent.Store].
 func (db *DB) StartTurn(ctx context.Context, t agent.Turn, from agent.State, first agent.Message, told []string, title string) error {
-	return db.update(ctx, func(tx *sql.Tx) error {
+	return db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if err := db.move(ctx, tx, t.Session.ID, from, agent.Running); err != nil {
 			return err
 		}
@@ -35,7 +35,7 @@ func (db *DB) StartTurn(ctx context.Context, t agent.Turn, from agent.State, fir
 
 // EndTurn implements [agent.Store].
 func (db *DB) EndTurn(ctx context.Context, turn string, code agent.Code) error {
-	return db.update(ctx, func(tx *sql.Tx) error {
+	return db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `UPDATE turns SET ended_at = ?, code = ? WHERE id = ? AND ended_at IS NULL`,
 			micros(db.now()), code, turn)
 		return err
@@ -52,7 +52,7 @@ type storedCall struct {
 
 // AppendMessages implements [agent.Store].
 func (db *DB) AppendMessages(ctx context.Context, session string, m ...agent.Message) error {
-	return db.update(ctx, func(tx *sql.Tx) error { return appendMessages(ctx, tx, session, m...) })
+	return db.update(ctx, func(ctx context.Context, tx *sql.Tx) error { return appendMessages(ctx, tx, session, m...) })
 }
 
 func appendMessages(ctx context.Context, tx *sql.Tx, session string, ms ...agent.Message) error {
