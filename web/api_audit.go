@@ -25,7 +25,6 @@ func auditFilter(c echo.Context) (audit.Filter, error) {
 	const (
 		word     = 128 // characters of a name or an id
 		sentence = 256 // and of what is looked for
-		largest  = 1<<63 - 1
 	)
 	q := queryOf(c, "q", "session", "tool", "hook", "decision", "since", "until", "before", "limit")
 	f := audit.Filter{
@@ -37,9 +36,9 @@ func auditFilter(c echo.Context) (audit.Filter, error) {
 			string(hooks.Rewriting), "confirmed", "cancelled", "expired"),
 		Since:  q.time("since"),
 		Until:  q.time("until"),
-		Before: q.number("before", 1, largest, 0),
+		Before: q.number("before", 1),
+		Limit:  q.limit(mostRecords, pageRecords),
 	}
-	f.Limit = int(q.number("limit", 1, mostRecords, pageRecords))
 	return f, q.err()
 }
 

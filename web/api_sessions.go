@@ -75,11 +75,11 @@ func (s *Server) createSession(c echo.Context) error {
 // GET /api/sessions
 func (s *Server) listSessions(c echo.Context) error {
 	q := queryOf(c, "limit")
-	limit := q.number("limit", 1, mostListed, mostListed)
+	limit := q.limit(mostListed, mostListed)
 	if err := q.err(); err != nil {
 		return err
 	}
-	sessions, err := s.cfg.History.Sessions(c.Request().Context(), user(c), int(limit))
+	sessions, err := s.cfg.History.Sessions(c.Request().Context(), user(c), limit)
 	if err != nil {
 		return err
 	}

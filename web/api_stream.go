@@ -66,9 +66,8 @@ func (s *Server) pollEvents(c echo.Context) error {
 // place returns what a request wants to listen to, and from behind which event
 // on. The topic is "" where there will never be more: the session is gone.
 func (s *Server) place(c echo.Context) (topic string, after uint64, err error) {
-	const largest = 1<<63 - 1 // that a stored event's id can be
 	q := queryOf(c, "session", "after")
-	after = q.number("after", 0, largest, 0)
+	after = q.number("after", 0)
 	session := q.values.Get("session")
 	if err := q.err(); err != nil {
 		return "", 0, err

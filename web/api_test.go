@@ -162,7 +162,7 @@ func TestErrorCodes(t *testing.T) {
 	for code, want := range codes {
 		t.Run(string(code), func(t *testing.T) {
 			f := newFixture(t)
-			f.chat.err = agent.Wrap(code, errString("/var/lib/secret: disk full"), "shown to the user")
+			f.chat.err = agent.Wrap(code, causeError("/var/lib/secret: disk full"), "shown to the user")
 			w := f.do(request("POST", sessionURL+"/turns", `{"text":"hello"}`))
 			if w.Code != want {
 				t.Errorf("status %d, want %d", w.Code, want)
@@ -184,7 +184,7 @@ func TestErrorCodes(t *testing.T) {
 
 // Errors that are nobody's fault but ours say nothing, wherever they arise.
 func TestErrorsLeakNothing(t *testing.T) {
-	secret := errString("open /var/lib/datamind/secret.db: no such table")
+	secret := causeError("open /var/lib/datamind/secret.db: no such table")
 	breakAll := func(f *fixture) {
 		f.chat.err, f.history.err, f.audit.err = secret, secret, secret
 		f.runner.verdict = func(hooks.Call) hooks.Verdict { panic("secret in a panic") }
@@ -228,9 +228,9 @@ func TestErrorsLeakNothing(t *testing.T) {
 	}
 }
 
-type errString string
+type causeError string
 
-func (e errString) Error() string { return string(e) }
+func (e causeError) Error() string { return string(e) }
 
 // Who decides is whose request it is, and which language is theirs is not the
 // body's affair either.

@@ -4,6 +4,8 @@ import (
 	"net/http"
 
 	"github.com/labstack/echo/v4"
+
+	"example.com/datamind/internal/agent"
 )
 
 // turnBody bounds the body of a message, in bytes. JSON may take six bytes for
@@ -19,7 +21,11 @@ func (s *Server) submitTurn(c echo.Context) error {
 		return err
 	}
 	var text string
-	if err := readBody(c, turnBody, members{"text": &text}); err != nil {
+	err = readBody(c, turnBody, members{"text": &text})
+	if agent.CodeOf(err) == agent.CodeTooLarge {
+		return errTooLong()
+	}
+	if err != nil {
 		return err
 	}
 	if err := checkText(text); err != nil {

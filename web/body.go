@@ -69,13 +69,14 @@ func limited(c echo.Context, limit int64) ([]byte, error) {
 	const patience = 30 * time.Second
 	control := http.NewResponseController(c.Response())
 	// Writers that know no deadlines are those of tests.
-	if control.SetReadDeadline(time.Now().Add(patience)) == nil {
-		defer func() { _ = control.SetReadDeadline(time.Time{}) }()
-	}
+	timed := control.SetReadDeadline(time.Now().Add(patience)) == nil
 	data, err := io.ReadAll(http.MaxBytesReader(c.Response(), c.Request().Body, limit))
-	var tooLarge *http.MaxBytesError
-	if errors.As(err, &tooLarge) {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, agent.Errorf(agent.CodeTooLarge, "the body is larger than %d bytes", limit)
+	}
+	if err == nil && timed {
+		// Only now: net/http waits for the rest of a body that was not read.
+		err = control.SetReadDeadline(time.Time{})
 	}
 	if err != nil {
 		return nil, agent.Wrap(agent.CodeInvalid, err, "the body could not be read to its end")

@@ -24,14 +24,13 @@ func (s *Server) showAudit(c echo.Context) error {
 	const (
 		word     = 128
 		sentence = 256
-		largest  = 1<<63 - 1
 	)
 	form := views.LedgerFilter{
 		Text: q.text("q", sentence), Session: q.text("session", word), Tool: q.text("tool", word), Hook: q.text("hook", word),
 		Decision: q.oneOf("decision", "allow", "rewrite", "ask_user", "deny", "confirmed", "cancelled", "expired"),
 		Range:    q.oneOf("range", "day", "week"),
 	}
-	before := q.number("before", 1, largest, 0)
+	before := q.number("before", 1)
 	if err := q.err(); err != nil {
 		return err
 	}

@@ -62,16 +62,30 @@ func (q *query) oneOf(name string, words ...string) string {
 	return v
 }
 
-// number returns a parameter between low and high, or missing where it is
-// missing.
-func (q *query) number(name string, low, high, missing uint64) uint64 {
+// number returns a parameter that is the number of a record or an event, at
+// least low, or 0 where it is missing. Both are stored in 63 bits.
+func (q *query) number(name string, low uint64) uint64 {
 	v := q.values.Get(name)
+	if v == "" {
+		return 0
+	}
+	n, err := strconv.ParseUint(v, 10, 63)
+	if err != nil || n < low {
+		q.fail("the parameter %s has to be a number from %d", name, low)
+		return 0
+	}
+	return n
+}
+
+// limit returns the parameter limit, which is at most most.
+func (q *query) limit(most, missing int) int {
+	v := q.values.Get("limit")
 	if v == "" {
 		return missing
 	}
-	n, err := strconv.ParseUint(v, 10, 64)
-	if err != nil || n < low || n > high {
-		q.fail("the parameter %s has to be a number from %d to %d", name, low, high)
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 1 || n > most {
+		q.fail("the parameter limit has to be a number from 1 to %d", most)
 		return missing
 	}
 	return n

@@ -21,12 +21,16 @@ func checkText(text string) error {
 	case strings.TrimSpace(text) == "":
 		return invalid("%q is empty", "text")
 	case len(text) > maxText:
-		return agent.Errorf(agent.CodeTooLarge, "the message is larger than 256 KiB")
+		return errTooLong()
 	}
 	if i := control(text, "\n\r\t"); i >= 0 {
 		return invalid("%q holds a control character at byte %d; take it out", "text", i)
 	}
 	return nil
+}
+
+func errTooLong() error {
+	return agent.Errorf(agent.CodeTooLarge, "the message is larger than %d KiB", maxText>>10)
 }
 
 // checkTitle returns a session's title, trimmed, or what is wrong with it.
