@@ -13,7 +13,7 @@ func typedSQL(said string) ([]string, bool) {
 		return split(fenced), true
 	}
 	s := strings.TrimSpace(said)
-	s = regexp.MustCompile(`(?i)^(please )?(run|execute|sql|请执行|请运行|执行|运行)\s*[:：]?\s+`).ReplaceAllString(s, "")
+	s = regexp.MustCompile(`(?i)^(please )?(run|execute|sql|请执行|请运行|执行|运行)(\s*[:：]\s*|\s+)`).ReplaceAllString(s, "")
 	if !looksLikeSQL(s) {
 		return nil, false
 	}

@@ -79,7 +79,7 @@ func (t *transport) once(req *http.Request) (*http.Response, error) {
 	timer := time.AfterFunc(t.silence, func() { cancel(silenceError{t.silence}) })
 	give := func(err error) error {
 		timer.Stop()
-		if s, ok := context.Cause(ctx).(silenceError); ok { //nolint:errorlint // set just above, never wrapped
+		if s, ok := errors.AsType[silenceError](context.Cause(ctx)); ok && err != nil {
 			err = s
 		}
 		cancel(nil)
@@ -94,12 +94,22 @@ func (t *transport) once(req *http.Request) (*http.Response, error) {
 		return nil, give(err)
 	}
 	resp.Body = &watched{body: resp.Body, timer: timer, silence: t.silence, give: give}
-	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind == "text/event-stream" {
+	if req.Header.Get("Accept") == eventStream || kindOf(resp) == eventStream {
 		resp.Body = newSplitter(resp.Body)
 		resp.ContentLength = -1
 		resp.Header.Del("Content-Length")
 	}
 	return resp, nil
+}
+
+const eventStream = "text/event-stream"
+
+func kindOf(resp *http.Response) string {
+	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if err != nil {
+		return ""
+	}
+	return kind
 }
 
 type retryAfterError struct {

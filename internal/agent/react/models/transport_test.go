@@ -1,0 +1,216 @@
+package models
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A scene is a server that answers by a script, in no time.
+type scene struct {
+	answers []func(*http.Request) (*http.Response, error)
+	at      []time.Duration // of each request, from the beginning
+	began   time.Time
+	bodies  []string
+}
+
+func (s *scene) RoundTrip(req *http.Request) (*http.Response, error) {
+	s.at = append(s.at, time.Since(s.began))
+	b, err := io.ReadAll(req.Body)
+	if err != nil {
+		return nil, err
+	}
+	s.bodies = append(s.bodies, string(b))
+	f := s.answers[0]
+	s.answers = s.answers[1:]
+	return f(req)
+}
+
+func status(code int, header ...string) func(*http.Request) (*http.Response, error) {
+	return func(*http.Request) (*http.Response, error) {
+		h := http.Header{"Content-Type": {"text/event-stream"}}
+		for i := 0; i+1 < len(header); i += 2 {
+			h.Set(header[i], header[i+1])
+		}
+		return &http.Response{StatusCode: code, Header: h, Body: io.NopCloser(strings.NewReader("data: [DONE]\n\n"))}, nil
+	}
+}
+
+func unreachable(*http.Request) (*http.Response, error) { return nil, errors.New("connection refused") }
+
+func silent(req *http.Request) (*http.Response, error) {
+	<-req.Context().Done()
+	return nil, context.Cause(req.Context())
+}
+
+func TestRetry(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		answers []func(*http.Request) (*http.Response, error)
+		tries   int
+		least   time.Duration // between the first and the last try
+		most    time.Duration
+		ok      bool
+	}{
+		{"good", []func(*http.Request) (*http.Response, error){status(200)}, 1, 0, 0, true},
+		{"503, then good", []func(*http.Request) (*http.Response, error){status(503), status(200)}, 2, 250 * time.Millisecond, 500 * time.Millisecond, true},
+		{"refused, refused, good", []func(*http.Request) (*http.Response, error){unreachable, unreachable, status(200)}, 3, 750 * time.Millisecond, 1500 * time.Millisecond, true},
+		{"too many, wait 7 s", []func(*http.Request) (*http.Response, error){status(429, "Retry-After", "7"), status(200)}, 2, 7 * time.Second, 7 * time.Second, true},
+		{"too many, wait an hour", []func(*http.Request) (*http.Response, error){status(429, "Retry-After", "3600")}, 1, 0, 0, false},
+		{"400", []func(*http.Request) (*http.Response, error){status(400)}, 1, 0, 0, false},
+		{"401", []func(*http.Request) (*http.Response, error){status(401)}, 1, 0, 0, false},
+		{"500 again and again", []func(*http.Request) (*http.Response, error){status(500), status(500), status(500)}, 3, 750 * time.Millisecond, 1500 * time.Millisecond, false},
+		{"silent, then good", []func(*http.Request) (*http.Response, error){silent, status(200)}, 2, 5 * time.Second, 6 * time.Second, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &scene{answers: c.answers, began: time.Now()}
+				tr := &transport{base: s, retries: 2, silence: 5 * time.Second}
+				req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://model/v1", strings.NewReader("the body"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				resp, err := tr.RoundTrip(req)
+				if (err == nil) != c.ok {
+					t.Errorf("error %v", err)
+				}
+				if err == nil {
+					if err := resp.Body.Close(); err != nil {
+						t.Error(err)
+					}
+				}
+				if len(s.at) != c.tries {
+					t.Fatalf("%d tries, want %d", len(s.at), c.tries)
+				}
+				if d := s.at[len(s.at)-1]; d < c.least || d > c.most {
+					t.Errorf("the last try came after %s", d)
+				}
+				for _, b := range s.bodies {
+					if b != "the body" {
+						t.Errorf("a try sent %q", b)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestSilence is a server that stops in the middle of an answer: that is no
+// answer, and it is not asked again.
+func TestSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, w := io.Pipe()
+		s := &scene{began: time.Now(), answers: []func(*http.Request) (*http.Response, error){
+			func(req *http.Request) (*http.Response, error) {
+				context.AfterFunc(req.Context(), func() { _ = w.CloseWithError(req.Context().Err()) })
+				return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: r}, nil
+			},
+		}}
+		tr := &transport{base: s, retries: 2, silence: 5 * time.Second}
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://model/v1", strings.NewReader(""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := tr.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			for range 3 { // slow, but it comes
+				time.Sleep(4 * time.Second)
+				_, _ = io.WriteString(w, "data: {}\n\n")
+			}
+		}()
+		_, err = io.ReadAll(resp.Body)
+		var timeout interface{ Timeout() bool }
+		if !errors.As(err, &timeout) || !timeout.Timeout() {
+			t.Errorf("error %v", err)
+		}
+		if d := time.Since(s.began); d != 17*time.Second {
+			t.Errorf("it took %s", d)
+		}
+		if err := resp.Body.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestSplitter(t *testing.T) {
+	const two = `{"id":"x","choices":[{"index":0,"delta":{"content":"t","tool_calls":[{"index":0,"id":"a"},{"index":0,"id":"b"}]}}],"usage":{"total_tokens":1}}`
+	for _, c := range []struct {
+		name, in, out string
+		cut           bool
+	}{
+		{"as it is", "data: {\"choices\":[]}\n\ndata: [DONE]\n\n", "data: {\"choices\":[]}\n\n\ndata: [DONE]\n\n\n", false},
+		{"comments", ": ping\n\ndata:[DONE]\n", ": ping\n\ndata: [DONE]\n\n", false},
+		{"two calls", "data: " + two + "\ndata: [DONE]\n",
+			`data: {"choices":[{"delta":{"content":"t","tool_calls":[{"index":0,"id":"a"}]},"index":0}],"id":"x","usage":{"total_tokens":1}}` + "\n\n" +
+				`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"b"}]},"index":0}],"id":"x"}` + "\n\ndata: [DONE]\n\n", false},
+		{"cut", "data: {\"choices\":[{\"delta\":{}}]}\n", "data: {\"choices\":[{\"delta\":{}}]}\n\n", true},
+		{"a reason is an end", "data: {\"choices\":[{\"finish_reason\":\"stop\"}]}\n", "data: {\"choices\":[{\"finish_reason\":\"stop\"}]}\n\n", false},
+		{"no JSON", "data: {\ndata: [DONE]", "data: {\n\ndata: [DONE]\n\n", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := io.ReadAll(newSplitter(io.NopCloser(strings.NewReader(c.in))))
+			if errors.Is(err, io.ErrUnexpectedEOF) != c.cut {
+				t.Errorf("error %v", err)
+			}
+			if diff := cmp.Diff(c.out, string(got)); diff != "" {
+				t.Errorf("stream (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// FuzzSplitter reads any stream: no panic, and no more memory than it is long.
+func FuzzSplitter(f *testing.F) {
+	f.Add("data: {\"choices\":[{\"delta\":{\"tool_calls\":[{},{}]}}]}\n\n")
+	f.Add("data: {\"choices\":[{\"delta\":null}],\"error\":1}")
+	f.Fuzz(func(t *testing.T, in string) {
+		got, err := io.ReadAll(newSplitter(io.NopCloser(strings.NewReader(in))))
+		if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Fatal(err)
+		}
+		if len(got) > 40*len(in)+64 {
+			t.Errorf("%d bytes of %d", len(got), len(in))
+		}
+	})
+}
+
+func TestOpen(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		cfg  Config
+		err  string
+	}{
+		{"demo", Config{}, ""},
+		{"demo by name", Config{Model: "demo"}, ""},
+		{"server", Config{APIBase: "http://127.0.0.1:1/v1", Model: "m"}, ""},
+		{"OpenAI", Config{APIKey: "sk-secret", Model: "gpt"}, ""},
+		{"anthropic", Config{Protocol: Anthropic, APIBase: "http://127.0.0.1:1", Model: "m"}, "not in this version"},
+		{"unknown", Config{Protocol: "smoke", APIBase: "http://127.0.0.1:1", Model: "m"}, "unknown model protocol"},
+		{"no model", Config{APIBase: "http://127.0.0.1:1"}, "no model is named"},
+		{"no URL", Config{APIBase: "127.0.0.1:1", Model: "m"}, "not"},
+		{"password", Config{APIBase: "http://a:sk-secret@127.0.0.1", Model: "m"}, "holds a password"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m, err := Open(t.Context(), c.cfg)
+			if c.err == "" {
+				if err != nil || m == nil {
+					t.Errorf("error %v", err)
+				}
+				return
+			}
+			if err == nil || !strings.Contains(err.Error(), c.err) || strings.Contains(err.Error(), "sk-secret") {
+				t.Errorf("error %v, want %q", err, c.err)
+			}
+		})
+	}
+}
