@@ -273,7 +273,7 @@ func (c *Compiler) texts(ctx context.Context, query string, args ...string) ([]s
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
+	defer func() { _ = rows.Close() }() // only read from
 	var all []string
 	dest := make([]driver.Value, len(rows.Columns()))
 	for {

@@ -54,7 +54,8 @@ func mustRun(t *testing.T, db *sql.DB, text string) {
 	}
 }
 
-func mustCompiler(t *testing.T, c *Compiler, err error) *Compiler {
+// closeAtEnd closes a compiler that was opened without error.
+func closeAtEnd(t *testing.T, c *Compiler, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +65,6 @@ func mustCompiler(t *testing.T, c *Compiler, err error) *Compiler {
 			t.Error(err)
 		}
 	})
-	return c
 }
 
 func compileOne(t *testing.T, c *Compiler, text string) sqlguard.Compiled {
@@ -89,7 +89,7 @@ func TestCompilerRecords(t *testing.T) {
 	path, _ := compilerFile(t, `CREATE TABLE a (x PRIMARY KEY); CREATE TABLE b (x);
 CREATE TRIGGER a_insert AFTER INSERT ON a BEGIN DELETE FROM b; END;`)
 	c, err := OpenCompiler(t.Context(), path)
-	mustCompiler(t, c, err)
+	closeAtEnd(t, c, err)
 
 	read := compileOne(t, c, "SELECT x FROM a")
 	if !read.ReadOnly || read.Err != nil || !asked(read, sqlite3.SQLITE_READ, "a") {
@@ -113,7 +113,7 @@ CREATE TRIGGER a_insert AFTER INSERT ON a BEGIN DELETE FROM b; END;`)
 func TestCompilerSeesOthers(t *testing.T) {
 	path, db := compilerFile(t, "CREATE TABLE a (x); CREATE TABLE b (x)")
 	c, err := OpenCompiler(t.Context(), path)
-	mustCompiler(t, c, err)
+	closeAtEnd(t, c, err)
 	const insert = "INSERT INTO a VALUES (1)"
 	if got := compileOne(t, c, insert); asked(got, sqlite3.SQLITE_DELETE, "b") {
 		t.Fatalf("before: %+v", got)
@@ -138,7 +138,7 @@ func TestCompilerSeesOthers(t *testing.T) {
 func TestCompilerRunsNothing(t *testing.T) {
 	path, db := compilerFile(t, "CREATE TABLE a (x); INSERT INTO a VALUES (1); CREATE VIEW v AS SELECT 1")
 	c, err := OpenCompiler(t.Context(), path)
-	mustCompiler(t, c, err)
+	closeAtEnd(t, c, err)
 	other := filepath.Join(t.TempDir(), "other.db")
 	texts := []string{
 		"DROP TABLE a", "DELETE FROM a", "INSERT INTO a VALUES (2)", "CREATE TABLE c (x)", "DROP VIEW v",
@@ -179,7 +179,7 @@ CREATE VIEW v AS SELECT x FROM a; CREATE VIRTUAL TABLE f USING fts5(body); CREAT
 CREATE TABLE n (i INTEGER PRIMARY KEY AUTOINCREMENT); INSERT INTO n DEFAULT VALUES;
 CREATE TRIGGER v_insert INSTEAD OF INSERT ON v BEGIN INSERT INTO a (x) VALUES (new.x); END; ANALYZE; VACUUM;`)
 	c, err := OpenCompiler(t.Context(), path)
-	mustCompiler(t, c, err)
+	closeAtEnd(t, c, err)
 	for _, texts := range [][]string{
 		{"CREATE TABLE s (a)", "INSERT INTO s VALUES (1)", "SELECT a FROM s"},
 		{"CREATE TEMP TABLE s AS SELECT * FROM a", "SELECT x, y FROM s"},
@@ -212,7 +212,7 @@ CREATE TRIGGER v_insert INSTEAD OF INSERT ON v BEGIN INSERT INTO a (x) VALUES (n
 // TestCompilerBounds compiles what grows without end.
 func TestCompilerBounds(t *testing.T) {
 	c, err := SchemaCompiler(t.Context(), "CREATE TABLE a (x)")
-	mustCompiler(t, c, err)
+	closeAtEnd(t, c, err)
 	var deep strings.Builder
 	deep.WriteString("WITH a0 AS (SELECT 1 AS x)")
 	for i := range 40 {

@@ -38,7 +38,7 @@ func readRows(tb testing.TB, name string) []row {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	var rows []row
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 1<<20)
@@ -85,20 +85,32 @@ func newJudge(tb testing.TB, ddl string) *sqlguard.Judge {
 	return j
 }
 
-// TestCorpus judges every row as an ordinary judge would, and again from a
-// database file.
+// TestCorpus judges every row by a schema's text, and by a database file.
 func TestCorpus(t *testing.T) {
-	j := newJudge(t, schema(t))
+	judges := map[string]*sqlguard.Judge{
+		"schema": newJudge(t, schema(t)),
+		"file":   fileJudge(t, schema(t)),
+	}
 	for _, name := range []string{"cases.jsonl", "own.jsonl"} {
 		for _, r := range readRows(t, name) {
-			t.Run(r.ID, func(t *testing.T) {
-				text := r.text()
-				report := j.Inspect(t.Context(), text)
-				if got := report.Effect.Ruling(); got != r.Expect {
-					t.Errorf("%.200q\n%s: got %s (%s: %s), want %s",
-						text, r.Why, got, report.Effect, report.Reason.In("en"), r.Expect)
-				}
-			})
+			for kind, j := range judges {
+				t.Run(r.ID+"/"+kind, func(t *testing.T) {
+					checkRow(t, j, r)
+				})
+			}
 		}
+	}
+}
+
+func checkRow(t *testing.T, j *sqlguard.Judge, r row) {
+	t.Helper()
+	text := r.text()
+	report := j.Inspect(t.Context(), text)
+	if got := report.Effect.Ruling(); got != r.Expect {
+		t.Errorf("%.200q\n%s: got %s (%s: %s), want %s",
+			text, r.Why, got, report.Effect, report.Reason.In("en"), r.Expect)
+	}
+	if asked := report.Effect > sqlguard.Adds; asked == (report.Reason.Code == "") {
+		t.Errorf("%.200q: %s with reason %q", text, report.Effect, report.Reason.Code)
 	}
 }

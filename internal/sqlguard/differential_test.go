@@ -60,11 +60,11 @@ func runBriefly(ctx context.Context, tx *sql.Tx, text string) {
 	if err != nil {
 		return
 	}
+	defer func() { _ = rows.Close() }()
 	for n := 0; n < 100 && rows.Next(); n++ {
 		continue
 	}
 	_ = rows.Err()
-	_ = rows.Close()
 }
 
 // placeholders has a value for every placeholder that text might have.
@@ -103,7 +103,7 @@ func lines(ctx context.Context, t *testing.T, tx *sql.Tx, query string) []string
 	if err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}
-	defer rows.Close()
+	defer func() { _ = rows.Close() }()
 	columns, err := rows.Columns()
 	if err != nil {
 		t.Fatal(err)

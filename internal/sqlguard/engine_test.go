@@ -25,7 +25,7 @@ func FuzzSplit(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Cleanup(func() { conn.Close() })
+	f.Cleanup(func() { _ = conn.Close() })
 	engine, ok := conn.(*sqlite3.SQLiteConn)
 	if !ok {
 		f.Fatalf("connection is %T", conn)

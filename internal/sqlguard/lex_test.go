@@ -114,8 +114,8 @@ func FuzzCut(f *testing.F) {
 					t.Fatalf("%s %q: %q is not behind what was before", d, text, s)
 				}
 				from += n + len(s)
-				if strings.HasPrefix(s, "\ufeff") {
-					continue // a mark counts at the start of a text only
+				if strings.HasPrefix(s, "\ufeff") || d == MySQL && strings.HasSuffix(s, "--") {
+					continue // these mean something else at the start and at the end of a text
 				}
 				again, fault := cut(d, s)
 				if fault != "" || len(again) != 1 || again[0].String() != s {

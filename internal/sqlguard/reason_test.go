@@ -66,8 +66,14 @@ func TestReasons(t *testing.T) {
 // TestEffects has the names and the rulings of all effects.
 func TestEffects(t *testing.T) {
 	want := []struct{ name, ruling string }{
-		{"reads", Allow}, {"adds", Allow}, {"changes", Ask}, {"destroys", Ask},
-		{"destroys_all", Deny}, {"administers", Deny}, {"unknown", Deny}, {"unknown", Deny},
+		{"reads", Allow},
+		{"adds", Allow},
+		{"changes", Ask},
+		{"destroys", Ask},
+		{"destroys_all", Deny},
+		{"administers", Deny},
+		{"unknown", Deny},
+		{"unknown", Deny}, // behind the last
 	}
 	for i, w := range want {
 		if e := Effect(i); e.String() != w.name || e.Ruling() != w.ruling {

@@ -128,7 +128,10 @@ func (v verb) bounded(p piece) bool {
 	if i < 0 {
 		return false
 	}
-	for i++; i < len(p.tokens) && !(p.tokens[i].depth == depth && p.clauseBehindWhere(i)); i++ {
+	for i++; i < len(p.tokens); i++ {
+		if p.tokens[i].depth == depth && p.clauseBehindWhere(i) {
+			return false
+		}
 		switch p.tokens[i].kind {
 		case quoted, variable:
 			return true

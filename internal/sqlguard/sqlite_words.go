@@ -106,10 +106,10 @@ func judgeWords(p piece, v verb, c Compiled) (Effect, Reason) {
 		}
 		return Unknown, Reason{Code: codeNotListed, Name: v.name}
 	case Destroys:
-		switch {
-		case v.name == "CREATE TRIGGER":
+		switch v.name {
+		case "CREATE TRIGGER":
 			return Destroys, Reason{Code: codeStoredCode, Name: name}
-		case v.name == "ALTER TABLE":
+		case "ALTER TABLE":
 			return Destroys, Reason{Code: codeAlters, Name: name}
 		}
 		return Destroys, Reason{Code: codeDrops, Name: name}
