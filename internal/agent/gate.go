@@ -135,7 +135,7 @@ func (g *Gate) Before(ctx context.Context, t Turn, tool Tool, tc ToolCall) Rulin
 	default:
 		r.Call.Args, r.Call.Sent = args, nil
 		if tc.Hold && g.writes(ctx, t, r) {
-			r.Refusal = r.result(Held, heldBody())
+			g.refuse(ctx, t, &r, Held, heldText)
 			break
 		}
 		r.Verdict = g.run(ctx, g.cfg.Hooks, call(t, r.Call, hooks.PreTool, args, g.cfg.Now()))
@@ -205,7 +205,7 @@ func (g *Gate) refuse(ctx context.Context, t Turn, r *Ruling, o Outcome, reason 
 		r.deny(GateHook, reason)
 		return
 	}
-	r.Refusal = r.result(o, failedBody(reason))
+	r.Refusal = r.result(o, messageBody(o, reason))
 }
 
 // begin enters a call that writes, or that a person confirmed, in the ledger.

@@ -131,9 +131,10 @@ func (r Ruling) askResult(a Approval) *ToolResult {
 	return res
 }
 
-func heldBody() json.RawMessage {
-	return messageBody(Held, "This was not run: an earlier call of the same message waits for a person. Ask again after the answer.")
-}
+// heldText is what the model reads of a call that is held.
+const heldText = "This was not run: an earlier call of the same message waits for a person. Ask again after the answer."
+
+func heldBody() json.RawMessage { return messageBody(Held, heldText) }
 
 func failedBody(text string) json.RawMessage { return messageBody(Failed, text) }
 

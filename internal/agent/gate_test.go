@@ -311,11 +311,11 @@ func BenchmarkGate(b *testing.B) {
 		b.Fatal(err)
 	}
 	sink := discardSink{}
-	chain, err := hooks.NewChain([]hooks.Rule{{Hook: sqlHook(), Phases: []hooks.Phase{hooks.PreTool}}}, r.db, r.log)
+	chain, err := hooks.NewChain([]hooks.Rule{{Hook: sqlHook(), Phases: []hooks.Phase{hooks.PreTool}}}, r.db, discardObserver{})
 	if err != nil {
 		b.Fatal(err)
 	}
-	g, err := agent.NewGate(agent.GateConfig{Hooks: chain, Observer: r.log, Sink: sink, Approvals: r.db, Ledger: r.db, Log: discardLog()})
+	g, err := agent.NewGate(agent.GateConfig{Hooks: chain, Observer: discardObserver{}, Sink: sink, Approvals: r.db, Ledger: r.db, Log: discardLog()})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -331,3 +331,9 @@ func BenchmarkGate(b *testing.B) {
 type discardSink struct{}
 
 func (discardSink) Send(context.Context, agent.Event) {}
+
+type discardObserver struct{}
+
+func (discardObserver) Observe(context.Context, hooks.Call, hooks.Verdict) (uint64, error) {
+	return 1, nil
+}

@@ -82,7 +82,7 @@ func (r Resolution) check(a Approval) error {
 		return Errorf(CodeConflict, "it was %s before", a.State)
 	case !strings.EqualFold(r.Digest, a.Fingerprint.String()):
 		return Errorf(CodeMismatch, "the digest is not of this call")
-	case r.Answer == hooks.Confirm && strings.TrimSpace(r.Typed) != a.Typed:
+	case r.Answer == hooks.Confirm && a.Typed != "" && strings.TrimSpace(r.Typed) != a.Typed:
 		return Errorf(CodeMismatch, "type %q to confirm", a.Typed)
 	}
 	return nil
