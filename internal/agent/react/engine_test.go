@@ -315,3 +315,20 @@ func TestStop(t *testing.T) {
 		}
 	})
 }
+
+// TestUnknownTool is a tool that does not exist: it passes the gate like any
+// other call, so that the log has it.
+func TestUnknownTool(t *testing.T) {
+	b, server := scripted(t, openaitest.Calls("", openaitest.Call{ID: "u", Tool: "rm_rf", Args: `{"path":"/"}`}), openaitest.Text("Done."))
+	b.mustRun(t, turn("go"))
+	want := []string{
+		"recorded rm_rf: there is no tool of this name", `tool_call u rm_rf {"path":"/"}`, "hook_denied", "tool_result u denied",
+	}
+	if diff := cmp.Diff(want, b.of("recorded", "tool_", "hook_")); diff != "" {
+		t.Errorf("what happened (-want +got):\n%s", diff)
+	}
+	ms := server.Requests()[1].Messages
+	if got := ms[len(ms)-1].Content; !strings.Contains(got, `"status":"denied"`) {
+		t.Errorf("the model reads %s", got)
+	}
+}
