@@ -65,6 +65,9 @@ func TestRoutes(t *testing.T) {
 			if w.Code != tt.status {
 				t.Fatalf("status %d, want %d: %s", w.Code, tt.status, w.Body)
 			}
+			if tt.status == http.StatusMethodNotAllowed && !strings.Contains(w.Header().Get("Allow"), "GET") {
+				t.Errorf("Allow is %q", w.Header().Get("Allow"))
+			}
 			if got := strings.Join(f.chat.calls, "; "); got != tt.call {
 				t.Errorf("called %q, want %q", got, tt.call)
 			}

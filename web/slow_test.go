@@ -2,6 +2,7 @@ package web
 
 import (
 	"bufio"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -37,7 +38,9 @@ func TestSlowBody(t *testing.T) {
 		_ = res.Body.Close()
 		_ = theirs.Close()
 		_ = server.Close()
-		<-done
+		if err := <-done; !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
 	})
 }
 
