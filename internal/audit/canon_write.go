@@ -1,7 +1,9 @@
 package audit
 
 import (
+	"cmp"
 	"slices"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -103,4 +105,30 @@ func printable(s string, exact bool) string {
 		i += n
 	}
 	return string(out)
+}
+
+// compareUTF16 compares a and b as RFC 8785 sorts names, by UTF-16 code units:
+// what is written as a surrogate pair comes before U+E000 to U+FFFF.
+func compareUTF16(a, b string) int {
+	i := 0
+	for i < len(a) && i < len(b) && a[i] == b[i] {
+		i++
+	}
+	if i == len(a) || i == len(b) {
+		return cmp.Compare(len(a), len(b))
+	}
+	for i > 0 && (!utf8.RuneStart(a[i]) || !utf8.RuneStart(b[i])) {
+		i--
+	}
+	x, _ := utf8.DecodeRuneInString(a[i:])
+	y, _ := utf8.DecodeRuneInString(b[i:])
+	return cmp.Or(cmp.Compare(firstUnit(x), firstUnit(y)), cmp.Compare(x, y))
+}
+
+// firstUnit returns the first UTF-16 code unit of r.
+func firstUnit(r rune) rune {
+	if high, _ := utf16.EncodeRune(r); high != utf8.RuneError {
+		return high
+	}
+	return r
 }
