@@ -16,12 +16,17 @@ import (
 // An authorizer answers the engine's questions about what a statement may do.
 type authorizer func(op int, arg1, arg2, database string) int
 
-// until is the authorizer until ctx ends, and then refuses everything: the
-// engine does not look for interrupts while it compiles, and views that use
-// each other twice keep it busy for long.
-func (a authorizer) until(ctx context.Context) authorizer {
+// maxAsked bounds how often the engine may ask while it compiles one statement:
+// views that use each other twice, a dozen deep, keep it busy for seconds, and
+// it does not look for interrupts meanwhile.
+const maxAsked = 10_000
+
+// until is the authorizer until ctx ends or asked exceeds [maxAsked]; then it
+// refuses everything, which ends the compiling.
+func (a authorizer) until(ctx context.Context, asked *int) authorizer {
 	return func(op int, arg1, arg2, database string) int {
-		if ctx.Err() != nil {
+		*asked++
+		if *asked > maxAsked || ctx.Err() != nil {
 			return sqlite3.SQLITE_DENY
 		}
 		return a(op, arg1, arg2, database)

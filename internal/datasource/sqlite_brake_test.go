@@ -178,7 +178,7 @@ func TestSchemaChanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
+	defer closing(t, s)
 	insert := report(t, s, sqlguard.Adds, "INSERT INTO pairs VALUES (9, 'nine')")
 	remove := report(t, s, sqlguard.Changes, "DELETE FROM pairs WHERE id = 1")
 	impact, err := s.Preview(t.Context(), remove)
@@ -186,7 +186,7 @@ func TestSchemaChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	other := rawConn(t, path)
-	defer other.Close()
+	defer closing(t, other)
 	if _, err := other.Exec("CREATE TRIGGER t1 AFTER INSERT ON pairs BEGIN DELETE FROM keyed; END; CREATE TRIGGER t2 AFTER DELETE ON pairs BEGIN DELETE FROM keyed; END;", nil); err != nil {
 		t.Fatal(err)
 	}

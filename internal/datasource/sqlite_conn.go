@@ -15,7 +15,7 @@ import (
 
 // What a connection may use, whatever a statement asks for.
 const (
-	maxValue      = 32 << 20 // bytes of one value or row
+	maxValue      = 16 << 20 // bytes of one value or row
 	maxStatement  = 1 << 20  // bytes of one statement
 	maxDepth      = 500      // of an expression
 	maxOperations = 500_000  // of a compiled statement
@@ -24,8 +24,9 @@ const (
 	maxPattern    = 10_000
 
 	// maxHeap bounds the memory of all SQLite connections of the process, in
-	// bytes. It is what stops a row of two thousand large values.
-	maxHeap = 256 << 20
+	// bytes. It is what stops a row of two thousand large values, and the
+	// compiling of views that use each other twice.
+	maxHeap = 128 << 20
 )
 
 // A connector opens connections to one file. It is a driver of its own so that
@@ -187,7 +188,7 @@ func (c *lite) query(query string, f func(row []driver.Value) error, args ...dri
 }
 
 // count returns the single integer that a query of ours has.
-func (c *lite) count(query string, args ...driver.Value) (int64, error) {
+func (c *lite) count(query string) (int64, error) {
 	var n int64
 	err := c.query(query, func(row []driver.Value) error {
 		var ok bool
@@ -195,7 +196,7 @@ func (c *lite) count(query string, args ...driver.Value) (int64, error) {
 			return fmt.Errorf("want an integer, got %T", row[0])
 		}
 		return nil
-	}, args...)
+	})
 	return n, err
 }
 

@@ -99,21 +99,7 @@ func redefined(act sqlguard.Act) string {
 
 // sampleTable keeps the first rows of a table that goes away.
 func (c *lite) sampleTable(name string, table *tableTally) error {
-	stmt, err := c.prepare("SELECT * FROM " + quoted(name) + fmt.Sprintf(" LIMIT %d", sampleRows))
-	if err != nil {
-		return err
-	}
-	defer stmt.Close()
-	rows, err := stmt.Query(nil)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	raw, ok := rows.(*sqlite3.SQLiteRows)
-	if !ok {
-		return fmt.Errorf("unexpected rows %T", rows)
-	}
-	found, err := fetch(raw, &budget{rows: sampleRows, bytes: maxValue})
+	found, err := c.rows("SELECT * FROM "+quoted(name)+fmt.Sprintf(" LIMIT %d", sampleRows), &budget{rows: sampleRows, bytes: maxValue})
 	table.names, table.before = found.Columns, found.Values
 	return err
 }

@@ -48,7 +48,7 @@ func sqliteError(err error) error {
 	if !errors.As(err, &e) {
 		return err
 	}
-	switch e.Code { //nolint:exhaustive // the engine's own message serves for the rest
+	switch e.Code {
 	case sqlite3.ErrAuth:
 		return fmt.Errorf("%w (%s): it would do something else by now than what it was judged to do; ask again", ErrRefused, e.Error())
 	case sqlite3.ErrBusy, sqlite3.ErrLocked:

@@ -13,8 +13,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"example.com/datamind/internal/sqlguard"
 )
 
 // TestValues reads every storage class from a column of every declared type: a
@@ -33,11 +31,12 @@ func TestValues(t *testing.T) {
 	for i, d := range declared {
 		columns = append(columns, fmt.Sprintf("c%d %s", i, d))
 	}
-	ddl := "CREATE TABLE v (" + strings.Join(columns, ", ") + ");"
+	var ddl strings.Builder
+	ddl.WriteString("CREATE TABLE v (" + strings.Join(columns, ", ") + ");")
 	for _, l := range literals {
-		ddl += "INSERT INTO v VALUES (" + strings.Repeat(l+",", len(declared)-1) + l + ");"
+		ddl.WriteString("INSERT INTO v VALUES (" + strings.Repeat(l+",", len(declared)-1) + l + ");")
 	}
-	s := open(t, ddl)
+	s := open(t, ddl.String())
 
 	got := read(t, s, "SELECT * FROM v")
 	// The same values as expressions, which have no declared type, and how they
@@ -98,7 +97,7 @@ func TestAppendValue(t *testing.T) {
 		{int64(math.MinInt64), `"-9223372036854775808"`},
 		{0.1, `0.1`},
 		{2.0, `2.0`},
-		{-0.0, `0.0`},
+		{math.Copysign(0, -1), `-0.0`},
 		{1e21, `1e+21`},
 		{1e-9, `1e-09`},
 		{123456789.125, `123456789.125`},
@@ -120,14 +119,14 @@ func TestAppendValue(t *testing.T) {
 func FuzzAppendValue(f *testing.F) {
 	f.Add("text", 0.5, int64(1))
 	f.Add("\xff", math.Inf(1), int64(math.MinInt64))
-	f.Fuzz(func(t *testing.T, text string, real float64, integer int64) {
+	f.Fuzz(func(t *testing.T, text string, number float64, integer int64) {
 		var row []any
-		b := appendRow(nil, []any{text, []byte(text), real, integer})
+		b := appendRow(nil, []any{text, []byte(text), number, integer})
 		if err := json.Unmarshal(b, &row); err != nil || len(row) != 4 {
 			t.Fatalf("%s: %v", b, err)
 		}
-		if back, ok := row[2].(float64); ok && back != real {
-			t.Errorf("%v came back as %v", real, back)
+		if back, ok := row[2].(float64); ok && back != number {
+			t.Errorf("%v came back as %v", number, back)
 		}
 	})
 }
@@ -203,11 +202,11 @@ func TestByteCap(t *testing.T) {
 // TestHugeValues asks for more memory than there may be.
 func TestHugeValues(t *testing.T) {
 	s := open(t, "CREATE TABLE t (a);")
-	wide := "SELECT " + strings.Repeat("zeroblob(30000000) || '', ", 1000) + "1"
+	wide := "SELECT " + strings.Repeat("zeroblob(15000000) || '', ", 1000) + "1"
 	for _, query := range []string{
 		"SELECT zeroblob(1000000000)",
 		"SELECT printf('%.*c', 1000000000, 'x')",
-		"SELECT group_concat(hex(randomblob(10000000))) FROM (SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3)",
+		"SELECT group_concat(hex(zeroblob(10000000))) FROM (SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3)",
 		wide,
 		"WITH RECURSIVE g(x) AS (SELECT 'x' UNION ALL SELECT x || x FROM g) SELECT max(length(x)) FROM g",
 	} {
@@ -236,7 +235,7 @@ const endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)
 func TestTimeoutAndStop(t *testing.T) {
 	s := open(t, company)
 	for _, query := range []string{
-		endless + "count(*) FROM n",            // in the first step
+		endless + "count(*) FROM n",             // in the first step
 		endless + "x FROM n WHERE x % 1000 < 0", // that never has a row
 		endless + "x FROM n ORDER BY x",
 	} {
@@ -289,20 +288,19 @@ func TestStopAtAnyTime(t *testing.T) {
 	}
 }
 
-// TestStopWhileCompiling compiles views that refer to each other twice, thirty
-// times over.
-func TestStopWhileCompiling(t *testing.T) {
-	ddl := "CREATE VIEW v0 AS SELECT 1 AS a;"
-	for i := range 30 {
-		ddl += fmt.Sprintf("CREATE VIEW v%d AS SELECT x.a FROM v%d x JOIN v%d y ON x.a = y.a;", i+1, i, i)
+// TestCompilingIsBounded compiles views that use each other twice, 13 deep,
+// which takes the engine long.
+func TestCompilingIsBounded(t *testing.T) {
+	var ddl strings.Builder
+	ddl.WriteString("CREATE VIEW v0 AS SELECT 1 AS a;")
+	for i := range 13 {
+		fmt.Fprintf(&ddl, "CREATE VIEW v%d AS SELECT x.a FROM v%d x JOIN v%d y ON x.a = y.a;", i+1, i, i)
 	}
-	s := open(t, ddl)
+	s := open(t, ddl.String())
 	start := time.Now()
-	_, err := s.Query(t.Context(), reads("SELECT * FROM v30"), Options{Timeout: time.Second})
-	if err == nil {
+	if _, err := s.Query(t.Context(), reads("SELECT * FROM v13"), Options{}); err == nil {
 		t.Error("no error")
 	}
-	t.Logf("%v after %v", err, time.Since(start))
 	if took := time.Since(start); took > 3*time.Second {
 		t.Errorf("took %v", took)
 	}
@@ -332,24 +330,5 @@ func TestExplain(t *testing.T) {
 	}
 	if n := readInt(t, s, "SELECT count(*) FROM pairs"); n != 3 {
 		t.Errorf("%d rows left", n)
-	}
-}
-
-func BenchmarkSelect(b *testing.B) {
-	s := open(b, company)
-	r := sqlguard.Report{Statements: []sqlguard.Statement{{Text: "SELECT * FROM employees WHERE id = 2"}}}
-	for b.Loop() {
-		if _, err := s.Query(b.Context(), r, Options{}); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkThousandRows(b *testing.B) {
-	s := open(b, company)
-	for b.Loop() {
-		if _, err := s.Query(b.Context(), reads(counting), Options{}); err != nil {
-			b.Fatal(err)
-		}
 	}
 }

@@ -73,10 +73,11 @@ func (c *lite) fields(ctx context.Context, t *Table) error {
 	return c.describe(ctx, `SELECT name, type, "notnull", pk, dflt_value FROM pragma_table_xinfo(?) WHERE hidden <> 1 ORDER BY cid`,
 		func(row []driver.Value) {
 			key := row[3] != int64(0)
+			rowID := key && strings.EqualFold(text(row[1]), "INTEGER") // never NULL, whatever is declared
 			t.Fields = append(t.Fields, Field{
 				Name:     text(row[0]),
 				Type:     text(row[1]),
-				Nullable: row[2] == int64(0) && !(key && strings.EqualFold(text(row[1]), "INTEGER")),
+				Nullable: row[2] == int64(0) && !rowID,
 				Key:      key,
 				Default:  text(row[4]),
 			})

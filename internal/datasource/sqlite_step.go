@@ -23,29 +23,40 @@ type budget struct {
 // step runs a statement that does what authorize lets through, reads the rows
 // that b has room for and stops there.
 func (c *lite) step(ctx context.Context, st sqlguard.Statement, authorize authorizer, b *budget) (Rows, error) {
-	defer c.under(authorize.until(ctx))()
+	asked := 0
+	defer c.under(authorize.until(ctx, &asked))()
 	var out Rows
 	err := c.interruptible(ctx, func() (err error) {
-		stmt, err := c.prepare(st.Text)
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, stmt.Close()) }()
-		if n := stmt.NumInput(); n > 0 {
-			return fmt.Errorf("the statement has %d placeholders; write the values themselves", n)
-		}
-		rows, err := stmt.Query(nil)
-		if err != nil {
-			return err
-		}
-		raw, ok := rows.(*sqlite3.SQLiteRows)
-		if !ok {
-			return errors.Join(fmt.Errorf("unexpected rows %T", rows), rows.Close())
-		}
-		out, err = fetch(raw, b)
-		return errors.Join(err, raw.Close())
+		out, err = c.rows(st.Text, b)
+		return err
 	})
+	if asked > maxAsked && errors.Is(err, ErrRefused) {
+		err = errTooManyActs
+	}
 	return out, err
+}
+
+// rows runs the first statement of a text and reads the rows that b has room
+// for.
+func (c *lite) rows(text string, b *budget) (out Rows, err error) {
+	stmt, err := c.prepare(text)
+	if err != nil {
+		return Rows{}, err
+	}
+	defer func() { err = errors.Join(err, stmt.Close()) }()
+	if n := stmt.NumInput(); n > 0 {
+		return Rows{}, fmt.Errorf("the statement has %d placeholders; write the values themselves", n)
+	}
+	rows, err := stmt.Query(nil)
+	if err != nil {
+		return Rows{}, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	raw, ok := rows.(*sqlite3.SQLiteRows)
+	if !ok {
+		return Rows{}, fmt.Errorf("unexpected rows %T", rows)
+	}
+	return fetch(raw, b)
 }
 
 // fetch reads rows until there are no more or b is used up.

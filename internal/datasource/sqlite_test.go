@@ -1,7 +1,7 @@
 package datasource
 
 import (
-	"context"
+	"io"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -99,8 +99,9 @@ func readInt(tb testing.TB, s *sqliteSource, query string) int64 {
 }
 
 // confirm previews statements and runs them as confirmed.
-func confirm(ctx context.Context, tb testing.TB, s *sqliteSource, statements ...string) ([]Rows, error) {
+func confirm(tb testing.TB, s *sqliteSource, statements ...string) ([]Rows, error) {
 	tb.Helper()
+	ctx := tb.Context()
 	r := report(tb, s, sqlguard.Changes, statements...)
 	impact, err := s.Preview(ctx, r)
 	if err != nil {
@@ -138,4 +139,11 @@ func (s *sqliteSource) readLimitAttached(tb testing.TB) (n int) {
 		tb.Fatal(err)
 	}
 	return n
+}
+
+func closing(tb testing.TB, c io.Closer) {
+	tb.Helper()
+	if err := c.Close(); err != nil {
+		tb.Error(err)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -175,12 +176,7 @@ func changesRows(st sqlguard.Statement) bool {
 
 // definition reports whether a statement changes tables rather than rows.
 func definition(st sqlguard.Statement) bool {
-	for _, act := range st.Acts {
-		if act.ChangesSchema() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(st.Acts, sqlguard.Act.ChangesSchema)
 }
 
 // vacuums reports whether a report is a single VACUUM. The engine does not run

@@ -1,12 +1,8 @@
 package datasource
 
 import (
-	"bufio"
 	"context"
 	"errors"
-	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -36,7 +32,7 @@ func TestWrite(t *testing.T) {
 		t.Errorf("%d rows", n)
 	}
 
-	got, err = confirm(t.Context(), t, s, "DELETE FROM employees WHERE left_on < '2019-01-01'")
+	got, err = confirm(t, s, "DELETE FROM employees WHERE left_on < '2019-01-01'")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +131,7 @@ func TestImpactChanged(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer s.Close()
+			defer closing(t, s)
 			r := report(t, s, sqlguard.Changes, statement)
 			impact, err := s.Preview(t.Context(), r)
 			if err != nil {
@@ -157,7 +153,7 @@ func TestImpactChanged(t *testing.T) {
 // to be the same, not the rows.
 func TestImpactOfChance(t *testing.T) {
 	s := open(t, company)
-	if _, err := confirm(t.Context(), t, s, "DELETE FROM salaries WHERE id IN (SELECT id FROM salaries ORDER BY random() LIMIT 2)"); err != nil {
+	if _, err := confirm(t, s, "DELETE FROM salaries WHERE id IN (SELECT id FROM salaries ORDER BY random() LIMIT 2)"); err != nil {
 		t.Error(err)
 	}
 	if n := readInt(t, s, "SELECT count(*) FROM salaries"); n != 3 {
@@ -165,129 +161,8 @@ func TestImpactOfChance(t *testing.T) {
 	}
 }
 
-func TestBusy(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "x.db")
-	makeFile(t, path, company)
-	s, err := openSQLiteSource(t.Context(), "test", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	other := rawConn(t, path)
-	defer other.Close()
-	if _, err := other.Exec("BEGIN EXCLUSIVE", nil); err != nil {
-		t.Fatal(err)
-	}
-	insert := report2("INSERT INTO pairs VALUES (9, 'x')")
-	if _, err := s.Query(t.Context(), insert, Options{}); !errors.Is(err, ErrBusy) {
-		t.Errorf("write: %v", err)
-	}
-	if _, err := s.Query(t.Context(), reads("SELECT * FROM pairs"), Options{}); !errors.Is(err, ErrBusy) {
-		t.Errorf("read: %v", err)
-	}
-	impact, err := s.Preview(t.Context(), insert)
-	if err != nil || impact.Known || impact.Reason != "another program is writing to the database" {
-		t.Errorf("preview: %+v, %v", impact, err)
-	}
-	if got := impact.ReasonIn("zh-Hans"); got != "另一个程序正在写入数据库" {
-		t.Error(got)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	start := time.Now()
-	if _, err := s.Query(ctx, reads("SELECT * FROM pairs"), Options{}); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("stopped while busy: %v", err)
-	}
-	if took := time.Since(start); took > time.Second {
-		t.Errorf("stopped after %v", took)
-	}
-	time.AfterFunc(300*time.Millisecond, func() { _, _ = other.Exec("COMMIT", nil) })
-	if got := readInt(t, s, "SELECT count(*) FROM pairs"); got != 3 {
-		t.Error(got)
-	}
-}
-
 // report2 is an addition to pairs that was not compiled: the database is busy.
-func report2(text string) sqlguard.Report {
-	return sqlguard.Report{Effect: sqlguard.Adds, Statements: []sqlguard.Statement{{Text: text, Effect: sqlguard.Adds}}}
-}
-
-func TestOpen(t *testing.T) {
-	dir := t.TempDir()
-	garbage := filepath.Join(dir, "garbage.db")
-	if err := os.WriteFile(garbage, []byte(strings.Repeat("not a database ", 100)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, test := range []struct{ dsn, want string }{
-		{"sqlite:" + filepath.Join(dir, "missing.db"), "there is no file"},
-		{"sqlite:" + dir, "is not a file"},
-		{"sqlite:" + garbage, "not an SQLite database"},
-		{"sqlite:", `want an address such as "sqlite:PATH"`},
-		{"/some/path.db", `want an address such as "sqlite:PATH"`},
-		{"postgres://localhost/x", "postgres is not supported yet"},
-		{"mysql://localhost/x", "mysql is not supported yet"},
-	} {
-		s, err := Open(t.Context(), "x", test.dsn)
-		if err == nil {
-			t.Errorf("%s: opened", test.dsn)
-			_ = s.Close()
-		} else if !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: %v", test.dsn, err)
-		}
-	}
-	if _, err := os.Stat(filepath.Join(dir, "missing.db")); !errors.Is(err, os.ErrNotExist) {
-		t.Error("opening made a file")
-	}
-}
-
-func TestReadOnlyFile(t *testing.T) {
-	if os.Getuid() == 0 {
-		t.Log("root writes to files of any mode: the write is not tested")
-	}
-	path := filepath.Join(t.TempDir(), "x.db")
-	makeFile(t, path, company)
-	if err := os.Chmod(path, 0o400); err != nil {
-		t.Fatal(err)
-	}
-	s, err := openSQLiteSource(t.Context(), "test", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	if n := readInt(t, s, "SELECT count(*) FROM pairs"); n != 3 {
-		t.Error(n)
-	}
-	_, err = s.Query(t.Context(), report(t, s, sqlguard.Adds, "INSERT INTO pairs VALUES (9, 'x')"), Options{})
-	if os.Getuid() != 0 && (err == nil || !strings.Contains(err.Error(), "cannot be written to")) {
-		t.Error(err)
-	}
-}
-
 // TestWAL reads a database while another program writes to it.
-func TestWAL(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "x.db")
-	makeFile(t, path, "PRAGMA journal_mode = WAL;"+company)
-	s, err := openSQLiteSource(t.Context(), "test", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	other := rawConn(t, path)
-	defer other.Close()
-	if _, err := other.Exec("INSERT INTO pairs VALUES (4, 'w'); CREATE TABLE newer (a); BEGIN IMMEDIATE; INSERT INTO pairs VALUES (5, 'v')", nil); err != nil {
-		t.Fatal(err)
-	}
-	if n := readInt(t, s, "SELECT count(*) + (SELECT count(*) FROM newer) FROM pairs"); n != 4 {
-		t.Errorf("%d rows while the other writes", n)
-	}
-	if _, err := other.Exec("COMMIT", nil); err != nil {
-		t.Fatal(err)
-	}
-	if n := readInt(t, s, "SELECT count(*) FROM pairs"); n != 5 {
-		t.Errorf("%d rows afterwards", n)
-	}
-}
-
 func TestVacuum(t *testing.T) {
 	s := open(t, company)
 	r := sqlguard.Report{Effect: sqlguard.Changes, Statements: []sqlguard.Statement{{Text: "VACUUM", Verb: "VACUUM", Effect: sqlguard.Changes}}}
@@ -338,99 +213,4 @@ func TestConcurrent(t *testing.T) {
 
 // TestKill ends a process at once in the middle of confirmed writes. Each is
 // there as a whole or not at all afterwards.
-func TestKill(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "x.db")
-	makeFile(t, path, `CREATE TABLE one (id INTEGER PRIMARY KEY, n INTEGER, pad TEXT); CREATE TABLE two (id INTEGER PRIMARY KEY, n INTEGER);
-WITH RECURSIVE x(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM x WHERE i < 2000) INSERT INTO one SELECT i, 0, printf('%.*c', 200, 'x') FROM x;
-INSERT INTO two SELECT id, 0 FROM one;`)
-	rounds := 5
-	for round := range rounds {
-		child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKillChild$") //nolint:gosec // this test
-		child.Env = append(os.Environ(), "KILL_CHILD="+path)
-		out, err := child.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := child.Start(); err != nil {
-			t.Fatal(err)
-		}
-		acknowledged := int64(-1)
-		lines := bufio.NewScanner(out)
-		for lines.Scan() {
-			if n, err := fmt.Sscanf(lines.Text(), "done %d", &acknowledged); err != nil || n != 1 {
-				continue
-			}
-			if acknowledged%10 >= int64(2+round) {
-				break
-			}
-		}
-		time.Sleep(time.Duration(round*7) * time.Millisecond)
-		if err := child.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
-		for lines.Scan() { // what it still said
-			_, _ = fmt.Sscanf(lines.Text(), "done %d", &acknowledged)
-		}
-		_ = child.Wait()
-		s, err := openSQLiteSource(t.Context(), "test", path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		low, high := readInt(t, s, "SELECT min(n) FROM (SELECT n FROM one UNION ALL SELECT n FROM two)"), readInt(t, s, "SELECT max(n) FROM (SELECT n FROM one UNION ALL SELECT n FROM two)")
-		if low != high {
-			t.Errorf("round %d: half a write: from %d to %d", round, low, high)
-		}
-		if low < acknowledged {
-			t.Errorf("round %d: %d was acknowledged and lost; there is %d", round, acknowledged, low)
-		}
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
 // TestKillChild is the process that [TestKill] ends.
-func TestKillChild(t *testing.T) {
-	path := os.Getenv("KILL_CHILD")
-	if path == "" {
-		t.Skip("run by TestKill")
-	}
-	s, err := openSQLiteSource(t.Context(), "test", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for n := readInt(t, s, "SELECT max(n) FROM one"); ; n++ {
-		if _, err := confirm(t.Context(), t, s, "UPDATE one SET n = n + 1", "UPDATE two SET n = n + 1"); err != nil {
-			t.Fatal(err)
-		}
-		fmt.Println("done", n+1)
-	}
-}
-
-func BenchmarkPreview(b *testing.B) {
-	s := open(b, `CREATE TABLE big (id INTEGER PRIMARY KEY, a INTEGER, t TEXT);
-WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM n WHERE x < 200000) INSERT INTO big SELECT x, x % 100, 'row ' || x FROM n;`)
-	for _, statement := range []string{
-		"DELETE FROM big WHERE id <= 37", "DELETE FROM big WHERE id <= 10000", "DELETE FROM big", "UPDATE big SET a = a + 1 WHERE a < 50",
-	} {
-		r := report(b, s, sqlguard.Changes, statement)
-		b.Run(strings.ReplaceAll(statement, " ", "_"), func(b *testing.B) {
-			for b.Loop() {
-				impact, err := s.Preview(b.Context(), r)
-				if err != nil || !impact.Known {
-					b.Fatal(err, impact.Reason)
-				}
-			}
-		})
-	}
-}
-
-func BenchmarkInsert(b *testing.B) {
-	s := open(b, "PRAGMA journal_mode = WAL;"+company)
-	r := report(b, s, sqlguard.Adds, "INSERT INTO logs (what) VALUES ('x')")
-	for b.Loop() {
-		if _, err := s.Query(b.Context(), r, Options{}); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

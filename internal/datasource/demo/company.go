@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -51,13 +52,16 @@ func newCompany(w *writer) *company {
 	return &company{w: w, random: random, people: newPeople(random)}
 }
 
-func (c *company) write() {
-	c.writeDepartments()
-	c.writeStaff()
-	c.writeCustomers()
-	c.writeProducts()
-	c.writeOrders()
-	c.writeNotes()
+func (c *company) write(ctx context.Context) error {
+	for _, part := range []func(){
+		c.writeDepartments, c.writeStaff, c.writeCustomers, c.writeProducts, c.writeOrders, c.writeNotes,
+	} {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		part()
+	}
+	return c.w.close()
 }
 
 // between returns a random number from low to high.

@@ -81,9 +81,7 @@ func fill(ctx context.Context, path string) (err error) {
 	if err := run(conn, schema, "BEGIN"); err != nil {
 		return err
 	}
-	w := &writer{ctx: ctx, conn: conn}
-	newCompany(w).write()
-	if err := w.close(); err != nil {
+	if err := newCompany(&writer{conn: conn}).write(ctx); err != nil {
 		return err
 	}
 	// From now on others read while one writes. The last connection to close

@@ -57,7 +57,7 @@ func (c *company) writeProducts() {
 			id := len(c.products) + 1
 			color, thing := colors()[(id*7+i)%len(colors())], category.things[i%len(category.things)]
 			model := 100 + i*5
-			price := fen(c.between(int(category.low), int(category.high))*100 - c.between(1, 2)*5)
+			price := fen(c.between(category.low, category.high)*100 - c.between(1, 2)*5)
 			c.products = append(c.products, product{id, price, category.quantity})
 			c.w.row(id, fmt.Sprintf("%s-%04d", category.code, id),
 				fmt.Sprintf("%s %d", thing.name, model), fmt.Sprintf("%s %d", thing.nameZH, model),

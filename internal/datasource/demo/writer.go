@@ -1,7 +1,6 @@
 package demo
 
 import (
-	"context"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -13,20 +12,24 @@ import (
 
 // A writer inserts rows. The first error stays, and what follows is left out.
 type writer struct {
-	ctx   context.Context //nolint:containedctx // of the one call that makes the database
 	conn  *sqlite3.SQLiteConn
 	table string
-	stmt  driver.Stmt
+	stmt  *sqlite3.SQLiteStmt
 	err   error
 }
 
 // into makes table the one that rows go to.
 func (w *writer) into(table string, columns int) {
-	if w.err = errors.Join(w.err, w.close(), w.ctx.Err()); w.err != nil {
+	if w.close() != nil {
+		return
+	}
+	stmt, err := w.conn.Prepare("INSERT INTO " + table + " VALUES (?" + strings.Repeat(",?", columns-1) + ")")
+	if err != nil {
+		w.err = err
 		return
 	}
 	w.table = table
-	w.stmt, w.err = w.conn.Prepare("INSERT INTO " + table + " VALUES (?" + strings.Repeat(",?", columns-1) + ")")
+	w.stmt, _ = stmt.(*sqlite3.SQLiteStmt) // the driver has no other
 }
 
 // row inserts a row.
@@ -34,16 +37,11 @@ func (w *writer) row(values ...driver.Value) {
 	if w.err != nil {
 		return
 	}
-	args := make([]driver.NamedValue, len(values))
+	args := make([]driver.Value, len(values))
 	for i, v := range values {
-		args[i] = driver.NamedValue{Ordinal: i + 1, Value: value(v)}
+		args[i] = value(v)
 	}
-	stmt, ok := w.stmt.(driver.StmtExecContext)
-	if !ok {
-		w.err = fmt.Errorf("unexpected statement %T", w.stmt)
-		return
-	}
-	if _, err := stmt.ExecContext(context.Background(), args); err != nil {
+	if _, err := w.stmt.Exec(args); err != nil {
 		w.err = fmt.Errorf("insert into %s: %w", w.table, err)
 	}
 }
