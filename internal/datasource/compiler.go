@@ -14,29 +14,18 @@ import (
 	"example.com/datamind/internal/sqlguard"
 )
 
-// maxActs bounds what one statement may ask the authorizer in all, repetitions
-// included: views and common table expressions that use each other twice grow
-// without bound while they are compiled.
-const maxActs = 200_000
-
-// compilerValue bounds one value, in bytes. Nothing longer is read from a schema, and
-// no function can be made to keep the engine busy with one.
+// compilerValue bounds one value, in bytes. Nothing longer is read from a
+// schema, and no function can be made to keep the engine busy with one.
 const compilerValue = 1 << 20
 
 // A Compiler is SQLite's own compiler under a recording authorizer. It prepares
 // statements and never runs one in the database that it was opened for. It is
 // safe for concurrent use.
 type Compiler struct {
-	mu    sync.Mutex
-	conn  *sqlite3.SQLiteConn
-	probe *sqlite3.SQLiteStmt // reads the schema
-
-	// What the authorizer keeps while a statement is being compiled.
-	ended     func() error // nil: statements of our own, which go unrecorded
-	acts      []sqlguard.Act
-	seen      map[sqlguard.Act]struct{}
-	asked     int
-	exhausted error
+	mu     sync.Mutex
+	conn   *sqlite3.SQLiteConn
+	probe  *sqlite3.SQLiteStmt // reads the schema
+	record record
 }
 
 var _ sqlguard.Compiler = (*Compiler)(nil)
@@ -104,8 +93,8 @@ func newCompiler(ctx context.Context, conn *sqlite3.SQLiteConn) (*Compiler, erro
 		return nil, fmt.Errorf("unexpected statement %T", stmt)
 	}
 	conn.SetLimit(sqlite3.SQLITE_LIMIT_LENGTH, compilerValue)
-	c := &Compiler{conn: conn, probe: probe, seen: map[sqlguard.Act]struct{}{}}
-	conn.RegisterAuthorizer(c.authorize)
+	c := &Compiler{conn: conn, probe: probe, record: record{seen: map[sqlguard.Act]struct{}{}}}
+	conn.RegisterAuthorizer(c.record.authorize)
 	return c, nil
 }
 
@@ -164,28 +153,56 @@ func (c *Compiler) refresh(ctx context.Context) error {
 
 // compile prepares one statement and reports what it would do.
 func (c *Compiler) compile(ctx context.Context, statement string) (sqlguard.Compiled, error) {
-	c.begin(ctx.Err)
+	answer, err := c.prepare(ctx, statement)
+	if err == nil && connects(answer) {
+		answer, err = c.prepare(ctx, statement)
+	}
+	if err != nil || answer.Err != nil {
+		return answer, err
+	}
+	answer.Definitions, err = c.definitions(ctx, answer.Acts)
+	if err != nil {
+		return sqlguard.Compiled{}, err
+	}
+	return answer, nil
+}
+
+// connects reports whether some of what was asked may have been about a virtual
+// table that was used for the first time: some prepare then what they will run
+// later on, a DELETE among it, even if all that is wanted is to read. The
+// second time they are silent.
+func connects(answer sqlguard.Compiled) bool {
+	table := ""
+	for _, act := range answer.Acts {
+		switch act.Op {
+		case sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE:
+			if answer.ReadOnly || table != "" && act.Arg1 != table {
+				return true
+			}
+			table = act.Arg1
+		}
+	}
+	return false
+}
+
+// prepare prepares one statement, under the recording authorizer.
+func (c *Compiler) prepare(ctx context.Context, statement string) (sqlguard.Compiled, error) {
+	c.record.begin(ctx.Err)
 	stmt, err := c.conn.PrepareContext(ctx, statement)
-	acts, exhausted := c.end()
+	acts, exhausted := c.record.end()
 	if exhausted != nil {
 		return sqlguard.Compiled{}, errors.Join(exhausted, closeStmt(stmt))
 	}
-	answer := sqlguard.Compiled{Acts: acts}
 	if err != nil {
-		answer.Err = err
-		return answer, nil //nolint:nilerr // the engine's message is the answer
+		return sqlguard.Compiled{Acts: acts, Err: err}, nil //nolint:nilerr // the engine's message is the answer
 	}
 	s, ok := stmt.(*sqlite3.SQLiteStmt)
 	if !ok {
 		return sqlguard.Compiled{}, errors.Join(fmt.Errorf("unexpected statement %T", stmt), stmt.Close())
 	}
-	answer.ReadOnly = s.Readonly()
+	answer := sqlguard.Compiled{Acts: acts, ReadOnly: s.Readonly()}
 	if err := s.Close(); err != nil {
 		return sqlguard.Compiled{}, fmt.Errorf("close statement: %w", err)
-	}
-	answer.Definitions, err = c.definitions(ctx, acts)
-	if err != nil {
-		return sqlguard.Compiled{}, err
 	}
 	return answer, nil
 }
@@ -197,60 +214,12 @@ func closeStmt(stmt driver.Stmt) error {
 	return stmt.Close()
 }
 
-// begin starts recording. ended says when to give up.
-func (c *Compiler) begin(ended func() error) {
-	c.ended, c.acts, c.asked, c.exhausted = ended, nil, 0, nil
-	clear(c.seen)
-}
-
-// end stops recording.
-func (c *Compiler) end() ([]sqlguard.Act, error) {
-	c.ended = nil
-	return c.acts, c.exhausted
-}
-
-// authorize is called by the engine, on the goroutine that is compiling.
-func (c *Compiler) authorize(op int, arg1, arg2, database string) int {
-	if c.ended == nil {
-		return sqlite3.SQLITE_OK
-	}
-	c.asked++
-	if c.exhausted = c.giveUp(); c.exhausted != nil {
-		return sqlite3.SQLITE_DENY
-	}
-	act := sqlguard.Act{Op: op, Arg1: arg1, Arg2: arg2, Database: database}
-	if _, dup := c.seen[act]; !dup {
-		c.seen[act] = struct{}{}
-		c.acts = append(c.acts, act)
-	}
-	if act.Forbidden() {
-		return sqlite3.SQLITE_DENY
-	}
-	return sqlite3.SQLITE_OK
-}
-
-func (c *Compiler) giveUp() error {
-	if c.exhausted != nil {
-		return c.exhausted
-	}
-	if c.asked > maxActs {
-		return errTooManyActs
-	}
-	return c.ended()
-}
-
-// errTooManyActs says that a statement is too large to be compiled.
-const errTooManyActs = Error("the statement refers to too many things")
-
-// opInsert is SQLITE_INSERT of the authorizer.
-const opInsert = sqlite3.SQLITE_INSERT
-
 // definitions returns the texts of the tables that acts insert into, and of
 // their triggers.
 func (c *Compiler) definitions(ctx context.Context, acts []sqlguard.Act) ([]string, error) {
 	var all []string
 	for _, act := range acts {
-		if act.Op != opInsert {
+		if act.Op != sqlite3.SQLITE_INSERT {
 			continue
 		}
 		found, err := c.texts(ctx, `SELECT sql FROM sqlite_schema WHERE tbl_name = ?1 AND type <> 'index'

@@ -63,9 +63,9 @@ func (c *Compiler) copySchema(ctx context.Context) (*Compiler, error) {
 
 // run runs one statement in a copy, under the authorizer.
 func (c *Compiler) run(ctx context.Context, statement string) error {
-	c.begin(ctx.Err)
+	c.record.begin(ctx.Err)
 	_, err := c.conn.ExecContext(ctx, statement, nil)
-	_, exhausted := c.end()
+	_, exhausted := c.record.end()
 	return errors.Join(err, exhausted)
 }
 

@@ -108,6 +108,27 @@ CREATE TRIGGER a_insert AFTER INSERT ON a BEGIN DELETE FROM b; END;`)
 	}
 }
 
+// TestCompilerConnects reads virtual tables for the first time: what they ask
+// for themselves then is not what the statement does.
+func TestCompilerConnects(t *testing.T) {
+	for _, using := range []string{"rtree (id, a, b)", "fts4 (a)", "fts5 (a)"} {
+		path, _ := compilerFile(t, "CREATE VIRTUAL TABLE v USING "+using+")
+		for _, text := range []string{"SELECT a FROM v", "EXPLAIN SELECT a FROM v", "INSERT INTO v (a) VALUES (2)"} {
+			c, err := OpenCompiler(t.Context(), path)
+			closeAtEnd(t, c, err)
+			got := compileOne(t, c, text)
+			if got.Err != nil {
+				t.Errorf("%s: %s: %v", using, text, got.Err)
+			}
+			for _, act := range got.Acts {
+				if !act.ReadOnly() && act.Arg1 != "v" {
+					t.Errorf("%s: %s: %+v", using, text, act)
+				}
+			}
+		}
+	}
+}
+
 // TestCompilerSeesOthers has another connection change the schema between two
 // calls. The tables' names stay, so that nothing but the schema's number tells.
 func TestCompilerSeesOthers(t *testing.T) {
