@@ -26,7 +26,7 @@ type Transcript interface {
 // Run fails is kept by the service.
 type Result struct {
 	Text      string     // the last answer
-	Approvals []Approval // not empty: the session waits for a person
+	Approvals []Approval // questions that it left; what the store holds decides whether the session waits
 	Usage     Usage
 }
 

@@ -100,7 +100,7 @@ func crashChild(path string) {
 	ack := func(format string, args ...any) {
 		mu.Lock()
 		defer mu.Unlock()
-		fmt.Fprintf(os.Stdout, format+"\n", args...)
+		_, _ = fmt.Fprintf(os.Stdout, format+"\n", args...)
 	}
 	var wg sync.WaitGroup
 	for range 4 {

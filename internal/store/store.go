@@ -71,7 +71,7 @@ func open(ctx context.Context, path string) (*DB, error) {
 	}
 	r.SetMaxOpenConns(readers)
 	r.SetMaxIdleConns(readers)
-	return &DB{write: newWriter(w), read: r, now: time.Now}, nil
+	return &DB{write: newWriter(context.WithoutCancel(ctx), w), read: r, now: time.Now}, nil
 }
 
 // openWriter opens the one connection that writes.

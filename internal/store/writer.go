@@ -26,9 +26,10 @@ type job struct {
 // maxBatch is how many jobs a transaction takes at most.
 const maxBatch = 256
 
-func newWriter(db *sql.DB) *writer {
+// newWriter starts a writer. It goes on until close, so ctx must not end before.
+func newWriter(ctx context.Context, db *sql.DB) *writer {
 	w := &writer{db: db, jobs: make(chan job), quit: make(chan struct{}), done: make(chan struct{})}
-	go w.loop()
+	go w.loop(ctx)
 	return w
 }
 
@@ -58,7 +59,7 @@ func (w *writer) close() error {
 	return w.db.Close()
 }
 
-func (w *writer) loop() {
+func (w *writer) loop(ctx context.Context) {
 	defer close(w.done)
 	for {
 		select {
@@ -66,7 +67,7 @@ func (w *writer) loop() {
 			return
 		case j := <-w.jobs:
 			batch := w.gather(j)
-			for i, err := range w.commit(context.Background(), batch) {
+			for i, err := range w.commit(ctx, batch) {
 				batch[i].done <- err
 			}
 		}
