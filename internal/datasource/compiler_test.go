@@ -112,7 +112,7 @@ CREATE TRIGGER a_insert AFTER INSERT ON a BEGIN DELETE FROM b; END;`)
 // for themselves then is not what the statement does.
 func TestCompilerConnects(t *testing.T) {
 	for _, using := range []string{"rtree (id, a, b)", "fts4 (a)", "fts5 (a)"} {
-		path, _ := compilerFile(t, "CREATE VIRTUAL TABLE v USING "+using+")
+		path, _ := compilerFile(t, "CREATE VIRTUAL TABLE v USING "+using)
 		for _, text := range []string{"SELECT a FROM v", "EXPLAIN SELECT a FROM v", "INSERT INTO v (a) VALUES (2)"} {
 			c, err := OpenCompiler(t.Context(), path)
 			closeAtEnd(t, c, err)
