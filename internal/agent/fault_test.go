@@ -15,7 +15,14 @@ import (
 // brokenStore fails at one step.
 type brokenStore struct {
 	agent.Store
-	answer, start error
+	answer, start, move error
+}
+
+func (s *brokenStore) Move(ctx context.Context, id string, from, to agent.State) error {
+	if s.move != nil {
+		return s.move
+	}
+	return s.Store.Move(ctx, id, from, to)
 }
 
 func (s *brokenStore) Answer(ctx context.Context, c hooks.Consent, record uint64, g *hooks.Grant) (int, error) {
@@ -81,6 +88,31 @@ func TestAnswerAcrossAFault(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A session that could not be moved at its turn's end is, at the next start, and
+// the turn does not end a second time.
+func TestEndAcrossAFault(t *testing.T) {
+	broken := &brokenStore{move: errors.New("disk full")}
+	r := newRig(t, func(_ *rig, cfg *agent.Config, _ *agent.GateConfig, _ *[]hooks.Rule) {
+		broken.Store, cfg.Store = cfg.Store, broken
+	}).start()
+	ses := r.session()
+	turn, err := r.service.Submit(t.Context(), "local", ses, "hello", "en")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.sink.wait(t, turn.ID, agent.TurnCompleted)
+	r.close()
+	n := &rig{t: t, path: r.path, log: r.log, tool: r.tool}
+	n.open()
+	n.start()
+	defer n.close()
+	if s := n.settled(ses); s.State != agent.Idle {
+		t.Errorf("the session is %s", s.State)
+	}
+	n.endsOnce(ses)
+	n.say(ses, "hello again")
 }
 
 // hitl-20: who asked may be gone; the turn, the question and its answer are not.

@@ -122,7 +122,6 @@ type Ruling struct {
 func (g *Gate) Before(ctx context.Context, t Turn, tool Tool, tc ToolCall) Ruling {
 	r := Ruling{Call: tc, Began: g.cfg.Now(), tool: tool}
 	var ask *Approval
-	within := scopeOf(ctx).count()
 	switch args, err := decode(tool, tc.Args); {
 	case tool == nil:
 		g.refuse(ctx, t, &r, Denied, "there is no tool of this name")
@@ -130,7 +129,7 @@ func (g *Gate) Before(ctx context.Context, t Turn, tool Tool, tc ToolCall) Rulin
 		g.refuse(ctx, t, &r, Failed, "the arguments are not valid: "+publicText(err))
 	case ctx.Err() != nil:
 		g.refuse(ctx, t, &r, Failed, "the turn was stopped before this could run")
-	case !within:
+	case !scopeOf(ctx).count(): // what was refused above does not count
 		g.refuse(ctx, t, &r, Failed, errCalls.Error())
 	default:
 		r.Call.Args, r.Call.Sent = args, nil

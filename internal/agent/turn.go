@@ -172,9 +172,12 @@ func (s *Service) finish(ctx context.Context, t Turn, tr *transcript, sc *scope,
 	if code == CodeInterrupted {
 		s.check(ctx, t, "reopen answers", s.cfg.Store.Reopen(ctx, t.ID))
 	}
-	s.check(ctx, t, "move session", s.settleSession(ctx, t, code != ""))
+	moved := s.settleSession(ctx, t, code != "")
+	s.check(ctx, t, "move session", moved)
 	s.send(ctx, t, end)
-	s.check(ctx, t, "end turn", s.cfg.Store.EndTurn(ctx, t.ID, code))
+	if moved == nil { // otherwise the row stays open, so that the next start moves the session
+		s.check(ctx, t, "end turn", s.cfg.Store.EndTurn(ctx, t.ID, code))
+	}
 	s.leave(t.Session.ID)
 	if _, err := s.follow(ctx, t.Session.User, t.Session.ID, ""); err != nil && CodeOf(err) != CodeInterrupted {
 		s.check(ctx, t, "start the next turn", err)
