@@ -164,11 +164,12 @@ func runNode(t *testing.T, way string, x tool.BaseTool, d *decider) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := out[0].Content
+	var text strings.Builder
+	text.WriteString(out[0].Content)
 	for _, p := range out[0].UserInputMultiContent {
-		text += p.Text
+		text.WriteString(p.Text)
 	}
-	return text
+	return text.String()
 }
 
 // plainModel answers once, and changes what it is given.
@@ -179,7 +180,7 @@ func (m plainModel) WithTools([]*schema.ToolInfo) (model.ToolCallingChatModel, e
 	return m, nil
 }
 
-func (m plainModel) Generate(_ context.Context, in []*schema.Message, _ ...model.Option) (*schema.Message, error) {
+func (m plainModel) Generate(_ context.Context, _ []*schema.Message, _ ...model.Option) (*schema.Message, error) {
 	return nil, errors.New("not streamed")
 }
 

@@ -84,8 +84,7 @@ func say(m message, lang string) string {
 // of nodes that it passed and in stack traces: of those nothing is kept but the
 // cause, for the log.
 func (r *turn) publicError(err error) *agent.Error {
-	var own *agent.Error
-	if errors.As(err, &own) {
+	if own, ok := errors.AsType[*agent.Error](err); ok {
 		return own
 	}
 	if errors.Is(err, compose.ErrExceedMaxSteps) {

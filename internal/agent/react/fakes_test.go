@@ -40,8 +40,8 @@ type bench struct {
 
 type option func(*react.Config)
 
-func newBench(t testing.TB, m model.ToolCallingChatModel, opts ...option) *bench {
-	t.Helper()
+func newBench(tb testing.TB, m model.ToolCallingChatModel, opts ...option) *bench {
+	tb.Helper()
 	b := &bench{rule: map[hooks.Phase]func(hooks.Call) hooks.Decision{}}
 	b.tool = &sqlTool{b: b}
 	gate, err := agent.NewGate(agent.GateConfig{
@@ -49,33 +49,33 @@ func newBench(t testing.TB, m model.ToolCallingChatModel, opts ...option) *bench
 		Log: slog.New(slog.DiscardHandler), Grace: 20 * time.Millisecond,
 	})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	cfg := react.Config{Model: m, Gate: gate, Hooks: b, Tools: []agent.Tool{b.tool, listTool{}}}
 	for _, o := range opts {
 		o(&cfg)
 	}
 	if b.engine, err = react.New(context.Background(), cfg); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return b
 }
 
 // scripted returns a bench whose model is a server that follows steps.
-func scripted(t testing.TB, steps ...openaitest.Step) (*bench, *openaitest.Server) {
-	t.Helper()
+func scripted(tb testing.TB, steps ...openaitest.Step) (*bench, *openaitest.Server) {
+	tb.Helper()
 	s := openaitest.Start(steps...)
-	t.Cleanup(s.Close)
-	return newBench(t, remote(t, s)), s
+	tb.Cleanup(s.Close)
+	return newBench(tb, remote(tb, s)), s
 }
 
-func remote(t testing.TB, s *openaitest.Server) model.ToolCallingChatModel {
-	t.Helper()
+func remote(tb testing.TB, s *openaitest.Server) model.ToolCallingChatModel {
+	tb.Helper()
 	m, err := models.Open(context.Background(), models.Config{
 		APIBase: s.URL, APIKey: "sk-secret", Model: "scripted", Timeout: 5 * time.Second,
 	})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return m
 }
@@ -87,16 +87,16 @@ func turn(text string, history ...agent.Message) agent.Turn {
 	}
 }
 
-func (b *bench) run(t testing.TB, tn agent.Turn) (agent.Result, error) {
-	t.Helper()
+func (b *bench) run(tb testing.TB, tn agent.Turn) (agent.Result, error) {
+	tb.Helper()
 	return b.engine.Run(context.Background(), tn, b, b)
 }
 
-func (b *bench) mustRun(t testing.TB, tn agent.Turn) agent.Result {
-	t.Helper()
-	res, err := b.run(t, tn)
+func (b *bench) mustRun(tb testing.TB, tn agent.Turn) agent.Result {
+	tb.Helper()
+	res, err := b.run(tb, tn)
 	if err != nil {
-		t.Fatalf("run: %v", err)
+		tb.Fatalf("run: %v", err)
 	}
 	return res
 }
@@ -109,12 +109,12 @@ func (b *bench) note(format string, args ...any) {
 
 // Send implements [agent.Sink].
 func (b *bench) Send(_ context.Context, e agent.Event) {
-	switch e.Type {
-	case agent.TurnDelta:
+	switch {
+	case e.Type == agent.TurnDelta:
 		b.note("delta %s", e.Text)
-	case agent.TurnToolCall:
+	case e.Call != nil:
 		b.note("tool_call %s %s %s", e.Call.ID, e.Call.Tool, e.Call.Args)
-	case agent.TurnToolResult:
+	case e.Result != nil:
 		b.note("tool_result %s %s", e.Result.Call, e.Result.Outcome)
 	default:
 		b.note("%s", e.Type)
@@ -148,8 +148,7 @@ func (b *bench) Run(_ context.Context, c hooks.Call) hooks.Verdict {
 	switch d := rule(c).(type) {
 	case hooks.Rewrite:
 		v.Payload = d.Payload
-	case nil:
-	default:
+	case hooks.Allow, hooks.AskUser, hooks.Deny:
 		v.Decision, v.Hook = d, "test_rule"
 	}
 	if d, ok := v.Decision.(hooks.AskUser); ok && c.Phase == hooks.PreTool {
@@ -276,17 +275,6 @@ func (listTool) Run(context.Context, agent.Use) (json.RawMessage, error) {
 	return json.RawMessage(`{"tables":[]}`), nil
 }
 
-// fixed is a model that gives its answers in turn, each as the chunks it is.
-type fixed struct {
-	mu      *sync.Mutex
-	answers *[][]*schema.Message
-	seen    *[][]*schema.Message
-}
-
-func answers(as ...[]*schema.Message) fixed {
-	return fixed{&sync.Mutex{}, &as, &[][]*schema.Message{}}
-}
-
 func say(text string) []*schema.Message {
 	return []*schema.Message{{Role: schema.Assistant, Content: text}}
 }
@@ -295,22 +283,4 @@ func use(id, tool, args string) []*schema.Message {
 	return []*schema.Message{{Role: schema.Assistant, ToolCalls: []schema.ToolCall{
 		{ID: id, Type: "function", Function: schema.FunctionCall{Name: tool, Arguments: args}},
 	}}}
-}
-
-func (f fixed) WithTools([]*schema.ToolInfo) (model.ToolCallingChatModel, error) { return f, nil }
-
-func (f fixed) Generate(context.Context, []*schema.Message, ...model.Option) (*schema.Message, error) {
-	return nil, errors.New("not streamed")
-}
-
-func (f fixed) Stream(_ context.Context, in []*schema.Message, _ ...model.Option) (*schema.StreamReader[*schema.Message], error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	*f.seen = append(*f.seen, in)
-	if len(*f.answers) == 0 {
-		return nil, errors.New("the script is over")
-	}
-	a := (*f.answers)[0]
-	*f.answers = (*f.answers)[1:]
-	return schema.StreamReaderFromArray(a), nil
 }

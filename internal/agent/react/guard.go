@@ -60,9 +60,11 @@ func (g guarded) Stream(ctx context.Context, in []*schema.Message, opts ...model
 
 func (g guarded) answer(ctx context.Context, in []*schema.Message, opts []model.Option) (*schema.Message, error) {
 	c := &ModelCarrier{Messages: copyMessages(in)}
-	started := ctx
-	err := safely("ask the model", func() error {
-		started = callbacks.OnStart(ctx, &model.CallbackInput{Messages: c.Messages, Extra: extra(c)})
+	started, err := fire(ctx, &model.CallbackInput{Messages: c.Messages, Extra: extra(c)})
+	if err != nil {
+		return nil, err
+	}
+	err = safely("ask the model", func() error {
 		if err := verdictError(c.Err, c.Before); err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package react
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/cloudwego/eino/schema"
@@ -115,9 +116,9 @@ func (*mender) unlessNew(p *partial, d schema.ToolCall) *partial {
 }
 
 func (m *mender) last(ok func(*partial) bool) *partial {
-	for i := len(m.calls) - 1; i >= 0; i-- {
-		if ok(m.calls[i]) {
-			return m.calls[i]
+	for _, p := range slices.Backward(m.calls) {
+		if ok(p) {
+			return p
 		}
 	}
 	return nil

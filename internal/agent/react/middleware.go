@@ -105,11 +105,11 @@ func enforce(ctx context.Context, c *ToolCarrier, next func(ctx context.Context,
 	if err := ctx.Err(); err != nil {
 		return "", err // nothing is begun in a turn that was stopped
 	}
-	started := ctx
-	if err := safely("decide about the call", func() error {
-		started = callbacks.OnStart(ctx, &tool.CallbackInput{ArgumentsInJSON: string(c.Call.Args), Extra: extra(c)})
-		return nil
-	}); err != nil || c.Ruling == nil {
+	started, err := fire(ctx, &tool.CallbackInput{ArgumentsInJSON: string(c.Call.Args), Extra: extra(c)})
+	if err != nil {
+		c.Ruling = nil
+	}
+	if c.Ruling == nil {
 		return undecided, nil
 	}
 	if c.Ruling.Refusal == nil {
@@ -121,10 +121,13 @@ func enforce(ctx context.Context, c *ToolCarrier, next func(ctx context.Context,
 			return err
 		})
 	}
-	if err := safely("close the call", func() error {
+	if safely("close the call", func() error {
 		callbacks.OnEnd(started, &tool.CallbackOutput{Response: string(c.Body), Extra: extra(c)})
 		return nil
-	}); err != nil || c.Result == nil {
+	}) != nil {
+		c.Result = nil
+	}
+	if c.Result == nil {
 		return withheld, nil
 	}
 	return string(shorten(c.Result.Body, maxResult)), nil
@@ -135,6 +138,16 @@ const (
 	undecided = `{"status":"denied","hook":"gate","reason":"nobody decided about this call, so it was not run"}`
 	withheld  = `{"status":"error","message":"the result could not be checked and is withheld"}`
 )
+
+// fire fires the start callback; a panic in it is an error.
+func fire[T any](ctx context.Context, in T) (started context.Context, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("start callback: panic: %v", p)
+		}
+	}()
+	return callbacks.OnStart(ctx, in), nil
+}
 
 // safely calls f and makes an error of its panic.
 func safely(what string, f func() error) (err error) {

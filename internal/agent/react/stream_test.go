@@ -62,13 +62,11 @@ func TestStreams(t *testing.T) {
 			var calls []string
 			failed := 0
 			for _, e := range b.events {
-				switch e.Type {
-				case agent.TurnToolCall:
+				if e.Call != nil {
 					calls = append(calls, e.Call.ID+" "+e.Call.Tool)
-				case agent.TurnToolResult:
-					if e.Result.Outcome == agent.Failed {
-						failed++
-					}
+				}
+				if e.Result != nil && e.Result.Outcome == agent.Failed {
+					failed++
 				}
 			}
 			if diff := cmp.Diff(c.Calls, calls); diff != "" {

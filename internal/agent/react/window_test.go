@@ -16,14 +16,14 @@ import (
 func outline(ms []*schema.Message) []string {
 	var out []string
 	for _, m := range ms {
-		s := string(m.Role) + " " + m.Content[:min(len(m.Content), 6)]
+		parts := []string{string(m.Role), m.Content[:min(len(m.Content), 6)]}
 		for _, c := range m.ToolCalls {
-			s += " calls " + c.ID
+			parts = append(parts, "calls", c.ID)
 		}
 		if m.ToolCallID != "" {
-			s += " of " + m.ToolCallID
+			parts = append(parts, "of", m.ToolCallID)
 		}
-		out = append(out, s)
+		out = append(out, strings.Join(parts, " "))
 	}
 	return out
 }

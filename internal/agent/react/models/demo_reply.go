@@ -2,6 +2,8 @@ package models
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -122,9 +124,7 @@ func merged(args string, more json.RawMessage) string {
 	if json.Unmarshal([]byte(args), &a) != nil || json.Unmarshal(more, &m) != nil {
 		return args
 	}
-	for k, v := range m {
-		a[k] = v
-	}
+	maps.Copy(a, m)
 	return encode(a)
 }
 
@@ -148,8 +148,8 @@ func (b *book) insteadOf(t talk, c call) string {
 
 // origin returns the question that c came of, if it is one of the book's.
 func (b *book) origin(t talk, c call) (*question, map[string]string) {
-	for i := len(t.turns) - 1; i >= 0; i-- {
-		q, slots := b.find(t.turns[i].text)
+	for _, s := range slices.Backward(t.turns) {
+		q, slots := b.find(s.text)
 		if q == nil {
 			continue
 		}

@@ -3,6 +3,7 @@ package models
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -99,8 +100,8 @@ func (t talk) now() said { return t.turns[len(t.turns)-1] }
 
 // language is that of the newest message that is not just SQL.
 func (t talk) language() lang {
-	for i := len(t.turns) - 1; i >= 0; i-- {
-		s := t.turns[i].text
+	for _, turn := range slices.Backward(t.turns) {
+		s := turn.text
 		if sql, ok := typedSQL(s); ok && len(sql) > 0 && !strings.Contains(s, "```") {
 			continue
 		}

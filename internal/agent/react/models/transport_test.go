@@ -13,9 +13,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// A respond answers one request.
+type respond func(*http.Request) (*http.Response, error)
+
 // A scene is a server that answers by a script, in no time.
 type scene struct {
-	answers []func(*http.Request) (*http.Response, error)
+	answers []respond
 	at      []time.Duration // of each request, from the beginning
 	began   time.Time
 	bodies  []string
@@ -33,7 +36,7 @@ func (s *scene) RoundTrip(req *http.Request) (*http.Response, error) {
 	return f(req)
 }
 
-func status(code int, header ...string) func(*http.Request) (*http.Response, error) {
+func status(code int, header ...string) respond {
 	return func(*http.Request) (*http.Response, error) {
 		h := http.Header{"Content-Type": {"text/event-stream"}}
 		for i := 0; i+1 < len(header); i += 2 {
@@ -53,21 +56,21 @@ func silent(req *http.Request) (*http.Response, error) {
 func TestRetry(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		answers []func(*http.Request) (*http.Response, error)
+		answers []respond
 		tries   int
 		least   time.Duration // between the first and the last try
 		most    time.Duration
 		ok      bool
 	}{
-		{"good", []func(*http.Request) (*http.Response, error){status(200)}, 1, 0, 0, true},
-		{"503, then good", []func(*http.Request) (*http.Response, error){status(503), status(200)}, 2, 250 * time.Millisecond, 500 * time.Millisecond, true},
-		{"refused, refused, good", []func(*http.Request) (*http.Response, error){unreachable, unreachable, status(200)}, 3, 750 * time.Millisecond, 1500 * time.Millisecond, true},
-		{"too many, wait 7 s", []func(*http.Request) (*http.Response, error){status(429, "Retry-After", "7"), status(200)}, 2, 7 * time.Second, 7 * time.Second, true},
-		{"too many, wait an hour", []func(*http.Request) (*http.Response, error){status(429, "Retry-After", "3600")}, 1, 0, 0, false},
-		{"400", []func(*http.Request) (*http.Response, error){status(400)}, 1, 0, 0, false},
-		{"401", []func(*http.Request) (*http.Response, error){status(401)}, 1, 0, 0, false},
-		{"500 again and again", []func(*http.Request) (*http.Response, error){status(500), status(500), status(500)}, 3, 750 * time.Millisecond, 1500 * time.Millisecond, false},
-		{"silent, then good", []func(*http.Request) (*http.Response, error){silent, status(200)}, 2, 5 * time.Second, 6 * time.Second, true},
+		{"good", []respond{status(200)}, 1, 0, 0, true},
+		{"503, then good", []respond{status(503), status(200)}, 2, 250 * time.Millisecond, 500 * time.Millisecond, true},
+		{"refused, refused, good", []respond{unreachable, unreachable, status(200)}, 3, 750 * time.Millisecond, 1500 * time.Millisecond, true},
+		{"too many, wait 7 s", []respond{status(429, "Retry-After", "7"), status(200)}, 2, 7 * time.Second, 7 * time.Second, true},
+		{"too many, wait an hour", []respond{status(429, "Retry-After", "3600")}, 1, 0, 0, false},
+		{"400", []respond{status(400)}, 1, 0, 0, false},
+		{"401", []respond{status(401)}, 1, 0, 0, false},
+		{"500 again and again", []respond{status(500), status(500), status(500)}, 3, 750 * time.Millisecond, 1500 * time.Millisecond, false},
+		{"silent, then good", []respond{silent, status(200)}, 2, 5 * time.Second, 6 * time.Second, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -107,10 +110,10 @@ func TestRetry(t *testing.T) {
 func TestSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
-		s := &scene{began: time.Now(), answers: []func(*http.Request) (*http.Response, error){
+		s := &scene{began: time.Now(), answers: []respond{
 			func(req *http.Request) (*http.Response, error) {
 				context.AfterFunc(req.Context(), func() { _ = w.CloseWithError(req.Context().Err()) })
-				return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: r}, nil
+				return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: r}, nil
 			},
 		}}
 		tr := &transport{base: s, retries: 2, silence: 5 * time.Second}

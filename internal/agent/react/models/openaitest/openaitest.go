@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -164,9 +165,7 @@ func (s *Server) serve(w http.ResponseWriter, req *http.Request) {
 		http.Error(w, errorBody("the script is over"), http.StatusInternalServerError)
 		return
 	}
-	for k, vs := range step.Header {
-		w.Header()[k] = vs
-	}
+	maps.Copy(w.Header(), step.Header)
 	if step.Status != 0 && step.Status != http.StatusOK {
 		w.WriteHeader(step.Status)
 		_, _ = io.WriteString(w, step.Body)
