@@ -44,7 +44,7 @@ func isPragma(name string) bool {
 		"ignore_check_constraints", "incremental_vacuum",
 		"journal_size_limit", "legacy_alter_table", "legacy_file_format",
 		"locking_mode", "max_page_count", "mmap_size", "module_list",
-		"optimize", "page_count", "parser_trace", "pragma_list", "query_only",
+		"optimize", "parser_trace", "pragma_list", "query_only",
 		"read_uncommitted", "recursive_triggers", "reverse_unordered_selects",
 		"secure_delete", "short_column_names", "shrink_memory",
 		"soft_heap_limit", "sql_trace", "stats", "synchronous", "temp_store",

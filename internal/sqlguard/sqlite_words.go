@@ -148,7 +148,7 @@ func replaces(p piece, v verb, c Compiled) Reason {
 		if v.conflict == "REPLACE" {
 			return Reason{Code: codeReplaces, Name: name}
 		}
-		if p.find(v.at, p.tokens[v.at].depth, "DO") >= 0 && p.hasUpsert(v.at) {
+		if p.hasUpsert(v.at) {
 			return Reason{Code: codeUpserts, Name: name}
 		}
 		return judgeDefinitions(p, c.Definitions)
