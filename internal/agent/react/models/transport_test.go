@@ -13,17 +13,22 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A respond answers one request.
-type respond func(*http.Request) (*http.Response, error)
+// An answer is what the server of a scene does: a status, an error, or nothing.
+type answer struct {
+	status     int
+	retryAfter string
+	err        error
+}
 
 // A scene is a server that answers by a script, in no time.
 type scene struct {
-	answers []respond
+	answers []answer
 	at      []time.Duration // of each request, from the beginning
 	began   time.Time
 	bodies  []string
 }
 
+// RoundTrip implements [http.RoundTripper].
 func (s *scene) RoundTrip(req *http.Request) (*http.Response, error) {
 	s.at = append(s.at, time.Since(s.began))
 	b, err := io.ReadAll(req.Body)
@@ -31,46 +36,47 @@ func (s *scene) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	s.bodies = append(s.bodies, string(b))
-	f := s.answers[0]
+	a := s.answers[0]
 	s.answers = s.answers[1:]
-	return f(req)
-}
-
-func status(code int, header ...string) respond {
-	return func(*http.Request) (*http.Response, error) {
-		h := http.Header{"Content-Type": {"text/event-stream"}}
-		for i := 0; i+1 < len(header); i += 2 {
-			h.Set(header[i], header[i+1])
-		}
-		return &http.Response{StatusCode: code, Header: h, Body: io.NopCloser(strings.NewReader("data: [DONE]\n\n"))}, nil
+	switch {
+	case a.err != nil:
+		return nil, a.err
+	case a.status == 0:
+		<-req.Context().Done()
+		return nil, context.Cause(req.Context())
 	}
+	h := http.Header{"Content-Type": {"text/event-stream"}}
+	if a.retryAfter != "" {
+		h.Set("Retry-After", a.retryAfter)
+	}
+	return &http.Response{StatusCode: a.status, Header: h, Body: io.NopCloser(strings.NewReader("data: [DONE]\n\n"))}, nil
 }
 
-func unreachable(*http.Request) (*http.Response, error) { return nil, errors.New("connection refused") }
+// A trip is a server that is one function.
+type trip func(*http.Request) (*http.Response, error)
 
-func silent(req *http.Request) (*http.Response, error) {
-	<-req.Context().Done()
-	return nil, context.Cause(req.Context())
-}
+// RoundTrip implements [http.RoundTripper].
+func (f trip) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
 func TestRetry(t *testing.T) {
+	refused := errors.New("connection refused")
 	for _, c := range []struct {
 		name    string
-		answers []respond
+		answers []answer
 		tries   int
 		least   time.Duration // between the first and the last try
 		most    time.Duration
 		ok      bool
 	}{
-		{"good", []respond{status(200)}, 1, 0, 0, true},
-		{"503, then good", []respond{status(503), status(200)}, 2, 250 * time.Millisecond, 500 * time.Millisecond, true},
-		{"refused, refused, good", []respond{unreachable, unreachable, status(200)}, 3, 750 * time.Millisecond, 1500 * time.Millisecond, true},
-		{"too many, wait 7 s", []respond{status(429, "Retry-After", "7"), status(200)}, 2, 7 * time.Second, 7 * time.Second, true},
-		{"too many, wait an hour", []respond{status(429, "Retry-After", "3600")}, 1, 0, 0, false},
-		{"400", []respond{status(400)}, 1, 0, 0, false},
-		{"401", []respond{status(401)}, 1, 0, 0, false},
-		{"500 again and again", []respond{status(500), status(500), status(500)}, 3, 750 * time.Millisecond, 1500 * time.Millisecond, false},
-		{"silent, then good", []respond{silent, status(200)}, 2, 5 * time.Second, 6 * time.Second, true},
+		{"good", []answer{{status: 200}}, 1, 0, 0, true},
+		{"503, then good", []answer{{status: 503}, {status: 200}}, 2, 250 * time.Millisecond, 500 * time.Millisecond, true},
+		{"refused, refused, good", []answer{{err: refused}, {err: refused}, {status: 200}}, 3, 750 * time.Millisecond, 1500 * time.Millisecond, true},
+		{"too many, wait 7 s", []answer{{status: 429, retryAfter: "7"}, {status: 200}}, 2, 7 * time.Second, 7 * time.Second, true},
+		{"too many, wait an hour", []answer{{status: 429, retryAfter: "3600"}}, 1, 0, 0, false},
+		{"400", []answer{{status: 400}}, 1, 0, 0, false},
+		{"401", []answer{{status: 401}}, 1, 0, 0, false},
+		{"500 again and again", []answer{{status: 500}, {status: 500}, {status: 500}}, 3, 750 * time.Millisecond, 1500 * time.Millisecond, false},
+		{"silent, then good", []answer{{}, {status: 200}}, 2, 5 * time.Second, 6 * time.Second, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -110,13 +116,12 @@ func TestRetry(t *testing.T) {
 func TestSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
-		s := &scene{began: time.Now(), answers: []respond{
-			func(req *http.Request) (*http.Response, error) {
-				context.AfterFunc(req.Context(), func() { _ = w.CloseWithError(req.Context().Err()) })
-				return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: r}, nil
-			},
-		}}
-		tr := &transport{base: s, retries: 2, silence: 5 * time.Second}
+		began := time.Now()
+		base := trip(func(req *http.Request) (*http.Response, error) {
+			context.AfterFunc(req.Context(), func() { _ = w.CloseWithError(req.Context().Err()) })
+			return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: r}, nil
+		})
+		tr := &transport{base: base, retries: 2, silence: 5 * time.Second}
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://model/v1", strings.NewReader(""))
 		if err != nil {
 			t.Fatal(err)
@@ -136,7 +141,7 @@ func TestSilence(t *testing.T) {
 		if !errors.As(err, &timeout) || !timeout.Timeout() {
 			t.Errorf("error %v", err)
 		}
-		if d := time.Since(s.began); d != 17*time.Second {
+		if d := time.Since(began); d != 17*time.Second {
 			t.Errorf("it took %s", d)
 		}
 		if err := resp.Body.Close(); err != nil {
