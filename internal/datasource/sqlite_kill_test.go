@@ -74,6 +74,8 @@ func TestKillChild(t *testing.T) {
 		if _, err := confirm(t, s, "UPDATE one SET n = n + 1", "UPDATE two SET n = n + 1"); err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintln(os.Stdout, "done", n+1)
+		if _, err := fmt.Fprintln(os.Stdout, "done", n+1); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

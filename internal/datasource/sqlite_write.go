@@ -106,10 +106,8 @@ func (c *lite) runOne(ctx context.Context, st sqlguard.Statement, mayChange bool
 		}
 		return c.step(ctx, st, authorizeReads, b)
 	}
-	for _, act := range st.Acts {
-		if temporary(act) {
-			return Rows{}, errors.New("temporary tables, views and triggers are not kept between calls; make an ordinary one")
-		}
+	if slices.ContainsFunc(st.Acts, temporary) {
+		return Rows{}, errors.New("temporary tables, views and triggers are not kept between calls; make an ordinary one")
 	}
 	virtual, err := c.virtualTables(st)
 	if err != nil {
@@ -163,15 +161,13 @@ func agreed(t *tally, o Options) error {
 
 // changesRows reports whether a statement is one that the engine counts rows of.
 func changesRows(st sqlguard.Statement) bool {
-	for _, act := range st.Acts {
+	return !definition(st) && slices.ContainsFunc(st.Acts, func(act sqlguard.Act) bool {
 		switch act.Op {
 		case sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE:
-			if !schemaTable(act.Arg1) {
-				return !definition(st)
-			}
+			return !schemaTable(act.Arg1)
 		}
-	}
-	return false
+		return false
+	})
 }
 
 // definition reports whether a statement changes tables rather than rows.

@@ -234,8 +234,10 @@ func TestPreviewAndRun(t *testing.T) {
 		t.Fatalf("%s", u.Approved.Question.Details)
 	}
 	for i, want := range []map[string]string{
-		{"table": `"customers"`, "rows": "2", "total": "1000", "cascade": "false", "after": "null",
-			"before": `{"columns":[{"name":"id","type":"INTEGER"},{"name":"name","type":"TEXT"},{"name":"since","type":"DATE"},{"name":"vip","type":"BOOLEAN"}],"rows":[[1,"customer 1","2024-01-01",1],[500,"customer 500","2024-01-01",0]]}`},
+		{
+			"table": `"customers"`, "rows": "2", "total": "1000", "cascade": "false", "after": "null",
+			"before": `{"columns":[{"name":"id","type":"INTEGER"},{"name":"name","type":"TEXT"},{"name":"since","type":"DATE"},{"name":"vip","type":"BOOLEAN"}],"rows":[[1,"customer 1","2024-01-01",1],[500,"customer 500","2024-01-01",0]]}`,
+		},
 		{"table": `"orders"`, "rows": "3", "total": "4", "cascade": "true"},
 	} {
 		for key, value := range want {

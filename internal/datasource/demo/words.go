@@ -5,11 +5,20 @@ type city struct{ name, nameZH, country string }
 // cities begins with those that have offices.
 func cities() []city {
 	return []city{
-		{"Beijing", "北京", "China"}, {"Shanghai", "上海", "China"}, {"Guangzhou", "广州", "China"},
-		{"Shenzhen", "深圳", "China"}, {"Hangzhou", "杭州", "China"}, {"Chengdu", "成都", "China"},
-		{"Wuhan", "武汉", "China"}, {"Nanjing", "南京", "China"}, {"Xi'an", "西安", "China"},
-		{"Hong Kong", "香港", "China"}, {"Singapore", "新加坡", "Singapore"}, {"Berlin", "柏林", "Germany"},
-		{"London", "伦敦", "United Kingdom"}, {"Sydney", "悉尼", "Australia"},
+		{"Beijing", "北京", "China"},
+		{"Shanghai", "上海", "China"},
+		{"Guangzhou", "广州", "China"},
+		{"Shenzhen", "深圳", "China"},
+		{"Hangzhou", "杭州", "China"},
+		{"Chengdu", "成都", "China"},
+		{"Wuhan", "武汉", "China"},
+		{"Nanjing", "南京", "China"},
+		{"Xi'an", "西安", "China"},
+		{"Hong Kong", "香港", "China"},
+		{"Singapore", "新加坡", "Singapore"},
+		{"Berlin", "柏林", "Germany"},
+		{"London", "伦敦", "United Kingdom"},
+		{"Sydney", "悉尼", "Australia"},
 	}
 }
 
@@ -44,8 +53,16 @@ func comments() []string {
 
 func firms() []named {
 	return []named{
-		{"Lotus", "莲花"}, {"Golden Bridge", "金桥"}, {"Blue Sky", "蓝天"}, {"Evergreen", "长青"}, {"Harbour", "海港"},
-		{"Bright Star", "明星"}, {"Red Maple", "红枫"}, {"Great Wall", "长城"}, {"Silk Road", "丝路"}, {"Panda", "熊猫"},
+		{"Lotus", "莲花"},
+		{"Golden Bridge", "金桥"},
+		{"Blue Sky", "蓝天"},
+		{"Evergreen", "长青"},
+		{"Harbour", "海港"},
+		{"Bright Star", "明星"},
+		{"Red Maple", "红枫"},
+		{"Great Wall", "长城"},
+		{"Silk Road", "丝路"},
+		{"Panda", "熊猫"},
 	}
 }
 
