@@ -118,6 +118,12 @@ func (db *DB) PruneEvents(ctx context.Context, t time.Time) error {
 	return nil
 }
 
+// goingOn selects the turns of a session that were not told to have ended: the
+// last event of a turn is stored a moment before the turn's own row says so.
+const goingOn = `SELECT id FROM turns t WHERE t.session = ? AND t.ended_at IS NULL
+	AND NOT EXISTS (SELECT 1 FROM events WHERE turn = t.id AND name IN ('` +
+	string(agent.TurnCompleted) + `', '` + string(agent.TurnFailed) + `'))`
+
 // Snapshot is what a page starts from. All of it is of one moment.
 func (db *DB) Snapshot(ctx context.Context, user, id string) (snap agent.Snapshot, err error) {
 	err = db.view(ctx, func(tx *sql.Tx) error {
@@ -128,7 +134,7 @@ func (db *DB) Snapshot(ctx context.Context, user, id string) (snap agent.Snapsho
 			return err
 		}
 		snap.Messages, err = all(ctx, tx, scanMessage, `SELECT `+messageColumns+` FROM messages m
-			WHERE session = ? AND turn NOT IN (SELECT id FROM turns WHERE session = ? AND ended_at IS NULL)
+			WHERE session = ? AND turn NOT IN (`+goingOn+`)
 			ORDER BY seq`, id, id)
 		if err != nil {
 			return err
@@ -137,9 +143,8 @@ func (db *DB) Snapshot(ctx context.Context, user, id string) (snap agent.Snapsho
 			return err
 		}
 		var started uint64
-		err = tx.QueryRowContext(ctx, `SELECT e.id FROM turns t JOIN events e ON e.turn = t.id
-			WHERE t.session = ? AND t.ended_at IS NULL AND e.name = ? ORDER BY e.id LIMIT 1`,
-			id, agent.TurnStarted).Scan(&started)
+		err = tx.QueryRowContext(ctx, `SELECT id FROM events
+			WHERE turn IN (`+goingOn+`) AND name = ? ORDER BY id LIMIT 1`, id, agent.TurnStarted).Scan(&started)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}

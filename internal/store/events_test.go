@@ -165,11 +165,15 @@ func TestSnapshot(t *testing.T) {
 	if snap = must(db.Snapshot(ctx, "ann", s.ID))(t); snap.LastEventID != started-1 || len(snap.Messages) != 1 || snap.Session.State != agent.Running {
 		t.Errorf("running: %+v", snap)
 	}
+	told := addEvent(t, db, s, second.ID, "turn.failed")
+	if snap = must(db.Snapshot(ctx, "ann", s.ID))(t); snap.LastEventID != told || len(snap.Messages) != 2 {
+		t.Errorf("told to have ended: %+v", snap)
+	}
 	es := must(db.Events(ctx, "ann", s.ID, second.ID))(t)
-	if len(es) != 2 || es[0].ID != started || es[0].Name != agent.TurnStarted {
+	if len(es) != 3 || es[0].ID != started || es[0].Name != agent.TurnStarted {
 		t.Errorf("events of the turn: %+v", es)
 	}
-	if es := must(db.Events(ctx, "ann", s.ID, ""))(t); len(es) != 4 {
+	if es := must(db.Events(ctx, "ann", s.ID, ""))(t); len(es) != 5 {
 		t.Errorf("events of the session: %d", len(es))
 	}
 }
