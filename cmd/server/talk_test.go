@@ -121,6 +121,16 @@ func (k *talk) told(t *testing.T) []told {
 	return list
 }
 
+// until returns the next event called name.
+func (s *stream) until(t *testing.T, name string) event {
+	t.Helper()
+	for {
+		if e := s.next(t); e.Name == name {
+			return e
+		}
+	}
+}
+
 // statuses are the statuses of a turn's results, in order.
 func (es turnEvents) statuses() string {
 	var list []string

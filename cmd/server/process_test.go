@@ -1,0 +1,105 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// spawnProcess starts the server in a process of its own.
+func spawnProcess(t *testing.T, dir string, environ ...string) (*product, *os.Process) {
+	t.Helper()
+	cmd := processOf(t, dir, environ, "serve")
+	cmd.Stderr = os.Stderr
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	return &product{url: readURL(t, stdout), dir: dir, client: &http.Client{Timeout: patience}}, cmd.Process
+}
+
+// processOf is the program as a process, with its data in dir.
+func processOf(t *testing.T, dir string, environ []string, args ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), self)
+	cmd.Args = append([]string{"datamind"}, args...) // the name under which TestMain runs the program
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), append([]string{"DATAMIND__HTTP__ADDR=127.0.0.1:0", "DATAMIND__LOG__LEVEL=error"}, environ...)...)
+	return cmd
+}
+
+// refuses runs the program and returns what it says and its exit status. It
+// fails the test where it does not end by itself.
+func refuses(t *testing.T, dir string, environ []string, args ...string) (said string, status int) {
+	t.Helper()
+	cmd := processOf(t, dir, environ, args...)
+	guard := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+	defer guard.Stop()
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+// processorTime is how long a process has been running on a processor.
+func processorTime(t *testing.T, pid int) time.Duration {
+	t.Helper()
+	stat := readProc(t, pid, "stat")
+	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
+	var user, system int64
+	if _, err := fmt.Sscan(fields[11]+" "+fields[12], &user, &system); err != nil {
+		t.Fatal(err)
+	}
+	const tick = 10 * time.Millisecond // USER_HZ is 100 on all that Go runs on
+	return time.Duration(user+system) * tick
+}
+
+// memory is what a process has of main memory, in bytes: now and at most.
+func memory(t *testing.T, pid int) (now, peak int64) {
+	t.Helper()
+	for line := range strings.Lines(readProc(t, pid, "status")) {
+		name, value, _ := strings.Cut(line, ":")
+		var kib int64
+		switch name {
+		case "VmRSS", "VmHWM":
+			if _, err := fmt.Sscan(value, &kib); err != nil {
+				t.Fatal(err)
+			}
+		}
+		switch name {
+		case "VmRSS":
+			now = kib << 10
+		case "VmHWM":
+			peak = kib << 10
+		}
+	}
+	return now, peak
+}
+
+// readProc reads a file about a process. Where the system has none it skips the
+// test.
+func readProc(t *testing.T, pid int, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("/proc", fmt.Sprint(pid), name))
+	if err != nil {
+		t.Skipf("this system does not tell what a process uses: %v", err)
+	}
+	return string(data)
+}
