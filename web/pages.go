@@ -138,10 +138,9 @@ func (s *Server) fragment(c echo.Context, status int, piece templ.Component) err
 
 // GET /recent: the side bar's list again
 func (s *Server) showRecent(c echo.Context) error {
-	t := s.texts.In(lang(c))
-	groups, err := s.recent(c, t)
+	sh, err := s.shell(c, "", views.NavNone)
 	if err != nil {
 		return err
 	}
-	return s.fragment(c, http.StatusOK, views.Recent(t, groups, c.QueryParam("current")))
+	return s.fragment(c, http.StatusOK, views.Recent(sh.T, sh.Sessions, c.QueryParam("current"), sh.Waiting, sh.Ledger))
 }

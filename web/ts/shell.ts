@@ -37,7 +37,7 @@ export function drawer(): void {
 
 let refreshing = 0;
 
-/** refreshRecent fetches the list of sessions again, soon. */
+/** refreshRecent fetches the list of sessions again, soon, and what comes with it. */
 export function refreshRecent(current: string): void {
   clearTimeout(refreshing);
   const soon = 150;
@@ -49,6 +49,11 @@ export function refreshRecent(current: string): void {
         const top = old.scrollTop;
         const focused = old.contains(document.activeElement) ? document.activeElement?.getAttribute("href") : null;
         old.replaceWith(fresh);
+        countWaiting(Number(fresh.dataset["waiting"] ?? 0));
+        for (const [id, words] of [["ledger-count", fresh.dataset["records"]], ["ledger-newest", fresh.dataset["newest"]]] as const) {
+          const place = document.getElementById(id);
+          if (place && words) place.textContent = words;
+        }
         fresh.scrollTop = top;
         if (focused) one(`a[href="${CSS.escape(focused)}"]`, fresh)?.focus();
       })
@@ -57,7 +62,7 @@ export function refreshRecent(current: string): void {
 }
 
 /** countWaiting puts what waits for the person into the tab's title. */
-export function countWaiting(n: number): void {
+function countWaiting(n: number): void {
   const title = document.title.replace(/^\(\d+\) /, "");
   document.title = n > 0 ? `(${n}) ${title}` : title;
 }

@@ -27,7 +27,8 @@ function zone(): string {
 /** optionsOf gives the hour of what was today, and the day of what was before. */
 function optionsOf(form: string, at: Date): Intl.DateTimeFormatOptions | undefined {
   const recent = at.toDateString() === new Date().toDateString();
-  return (form === "day" || form === "short") && recent ? forms["hours"] : forms[form];
+  if (!recent) return forms[form];
+  return form === "day" ? forms["hours"] : form === "short" ? forms["time"] : forms[form];
 }
 
 /** localise writes the moments below root in the reader's zone. */

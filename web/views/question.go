@@ -71,7 +71,18 @@ func (d Details) main() (TableImpact, bool) {
 			return t, true
 		}
 	}
+	if name := d.named(); name != "" {
+		return TableImpact{Table: name}, true // counted, and no row is concerned
+	}
 	return TableImpact{}, false
+}
+
+// named returns the table that the one statement names first.
+func (d Details) named() string {
+	if len(d.Statements) == 1 && len(d.Statements[0].Tables) > 0 {
+		return d.Statements[0].Tables[0]
+	}
+	return ""
 }
 
 // cascades returns the tables that lose or change rows besides.
@@ -92,10 +103,7 @@ func (d Details) target() string {
 	if t, ok := d.main(); ok {
 		return t.Table
 	}
-	if len(d.Statements) == 1 && len(d.Statements[0].Tables) > 0 {
-		return d.Statements[0].Tables[0]
-	}
-	return ""
+	return d.named()
 }
 
 // A Question is an approval as a person is asked it.

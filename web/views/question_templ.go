@@ -797,7 +797,7 @@ func impact(t *i18n.Texts, q Question) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if m, ok := q.Details.main(); ok {
+			if m, ok := q.Details.main(); ok && m.Rows > 0 {
 				templ_7745c5c3_Err = share(t, m).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

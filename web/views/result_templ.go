@@ -62,7 +62,7 @@ func grids(t *i18n.Texts, c Call) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(g.Columns) > 0 {
-				templ_7745c5c3_Err = table(t, g, t.T("result.label")).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = table(t, g, gridLabel(t, c, i)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -717,7 +717,7 @@ func ResultPage(s Shell, c Call, limit int) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(g.Columns) > 0 {
-				templ_7745c5c3_Err = table(s.T, g, s.T.T("result.label")).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = table(s.T, g, gridLabel(s.T, c, i)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -791,6 +791,18 @@ const (
 	rowsInCard = 50
 	maxCell    = 2000
 )
+
+// gridLabel names the table of statement i, differently for each on a page.
+func gridLabel(t *i18n.Texts, c Call, i int) string {
+	name := record(t, c.Record)
+	if c.Record == 0 {
+		name = c.ID
+	}
+	if i > 0 {
+		return t.T("result.label_statement", "n", i+1, "record", name)
+	}
+	return t.T("result.label", "record", name)
+}
 
 func gridNote(t *i18n.Texts, g Grid) string {
 	shown := int64(len(g.Rows))
