@@ -18,6 +18,7 @@ type scope struct {
 	mu       sync.Mutex
 	from, to uint64 // audit records; 0 where there is none, for record 0 is never a turn's
 	over     bool
+	heard    bool // on_error has been told what ends the turn
 	calls    int
 	open     []OpenUse // told to the browser and without a result
 }
@@ -96,13 +97,27 @@ func note(ctx context.Context, record uint64) { scopeOf(ctx).note(record) }
 
 // Noted returns r, which then enters the records of its verdicts in the turn
 // whose context it is given: that is where turn.completed has its "audit" from.
-// An engine that runs phases of its own wraps its runner in it.
+// An engine that runs phases of its own wraps its runner in it; where it tells
+// on_error, the service does not tell it again.
 func Noted(r Runner) Runner { return notedRunner{r} }
 
 type notedRunner struct{ r Runner }
 
 func (n notedRunner) Run(ctx context.Context, c hooks.Call) hooks.Verdict {
 	v := n.r.Run(ctx, c)
-	note(ctx, v.Record)
+	s := scopeOf(ctx)
+	s.note(v.Record)
+	if c.Phase == hooks.OnError {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.heard = true
+	}
 	return v
+}
+
+// told reports whether on_error has been told what ends the turn.
+func (s *scope) told() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.heard
 }

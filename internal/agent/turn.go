@@ -185,12 +185,16 @@ func (s *Service) finish(ctx context.Context, t Turn, tr *transcript, sc *scope,
 	s.rewatch()
 }
 
-// failed logs why a turn fails and fires on_error, unless a person stopped it.
+// failed logs why a turn fails and fires on_error, unless a person stopped it or
+// the engine has fired it.
 func (s *Service) failed(ctx context.Context, t Turn, e *Error) {
 	if e.Code == CodeStopped {
 		return
 	}
 	s.cfg.Log.WarnContext(ctx, "turn failed", slog.String("turn", t.ID), slog.String("code", string(e.Code)), slog.Any("err", e))
+	if scopeOf(ctx).told() {
+		return
+	}
 	s.phase(ctx, t, hooks.OnError, map[string]string{"code": string(e.Code), "message": e.Message}, e.Message)
 }
 
