@@ -247,7 +247,12 @@ func (p *product) stream(t *testing.T, session string, after uint64) *stream {
 		_ = resp.Body.Close()
 		t.Fatalf("stream: status %d", resp.StatusCode)
 	}
-	s := &stream{body: resp.Body, lines: bufio.NewScanner(resp.Body)}
+	return newStream(resp.Body)
+}
+
+// newStream reads the events of an answer.
+func newStream(body io.ReadCloser) *stream {
+	s := &stream{body: body, lines: bufio.NewScanner(body)}
 	s.lines.Buffer(nil, 64<<20)
 	return s
 }
