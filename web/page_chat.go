@@ -80,8 +80,7 @@ func message(field string) string { return strings.ReplaceAll(field, "\r\n", "\n
 
 // said is what may be shown of an error.
 func said(err error) string {
-	var e *agent.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*agent.Error](err); ok {
 		return e.Message
 	}
 	return err.Error()

@@ -77,7 +77,7 @@ func (s *Server) setPreferences(c echo.Context) error {
 }
 
 func keep(c echo.Context, name, value string) {
-	c.SetCookie(&http.Cookie{
+	c.SetCookie(&http.Cookie{ //nolint:gosec // nothing secret; plain http is what a loopback address speaks
 		Name: name, Value: value, Path: "/", MaxAge: int(keepPreference / time.Second),
 		SameSite: http.SameSiteLaxMode, HttpOnly: true, Secure: c.Request().TLS != nil,
 	})

@@ -36,7 +36,7 @@ func (s *Server) showResult(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	sh, err := s.shell(c, s.texts.In(lang(c)).T("result.page_title", "tool", found.Tool), views.NavChat)
+	sh, err := s.shell(c, s.texts.In(lang(c)).T("result.page_title", "tool", found.Tool), views.NavNone)
 	if err != nil {
 		return err
 	}

@@ -11,11 +11,11 @@ import (
 )
 
 // scene reads the stored events of a conversation from testdata/scenes.
-func scene(t testing.TB, name string) []agent.StoredEvent {
-	t.Helper()
+func scene(tb testing.TB, name string) []agent.StoredEvent {
+	tb.Helper()
 	file, err := os.Open(filepath.Join("testdata", "scenes", name+".jsonl"))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	defer func() { _ = file.Close() }()
 	var events []agent.StoredEvent
@@ -28,12 +28,12 @@ func scene(t testing.TB, name string) []agent.StoredEvent {
 			Data  json.RawMessage `json:"data"`
 		}
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-			t.Fatalf("%s: %v", name, err)
+			tb.Fatalf("%s: %v", name, err)
 		}
 		events = append(events, agent.StoredEvent{ID: e.ID, Name: e.Event, Data: e.Data})
 	}
 	if err := lines.Err(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return events
 }

@@ -21,7 +21,7 @@ import (
 const Default = "en"
 
 //go:embed *.toml
-var files embed.FS //nolint:gochecknoglobals // what go:embed fills has to be a package variable
+var files embed.FS
 
 // A Catalogue has the texts of all languages.
 type Catalogue map[string]*Texts
@@ -175,7 +175,7 @@ func integer(v any) (int64, bool) {
 	case int64:
 		return n, true
 	case uint64:
-		return int64(min(n, 1<<63-1)), true //nolint:gosec // cut to what fits
+		return int64(min(n, 1<<63-1)), true
 	default:
 		return 0, false
 	}

@@ -28,14 +28,18 @@ func (c Call) problem(t *i18n.Texts) string {
 	return t.T("call.failed")
 }
 
-// rewriter names the hook that changed the call.
-func (c Call) rewriter() string {
+// rewriter names the hook that changed the call. Of a call that was cut off
+// nothing is known but that there was one.
+func (c Call) rewriter(t *i18n.Texts) string {
 	for _, s := range c.Trail {
 		if s.Action == hooks.Rewriting {
 			return s.Hook
 		}
 	}
-	return c.Hook
+	if c.Hook != "" {
+		return c.Hook
+	}
+	return t.T("call.some_hook")
 }
 
 // wouldDo says in a line what a call that waits would do.

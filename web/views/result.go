@@ -104,7 +104,7 @@ func rowsGrid(r result, from, limit int) Grid {
 // what is in it. Large integers and decimals come as text.
 func numeric(declared string, rows [][]Cell, i int) bool {
 	affinity := false
-	for _, part := range []string{"INT", "REAL", "FLOA", "DOUB", "NUM", "DEC"} {
+	for _, part := range []string{"INT", "REAL", "FLOAT", "DOUBLE", "NUM", "DEC"} {
 		affinity = affinity || strings.Contains(strings.ToUpper(declared), part)
 	}
 	seen := false
@@ -150,7 +150,8 @@ func columnsGrid(columns []column) Grid {
 	g := Grid{Columns: []Column{{Name: "name"}, {Name: "type"}, {Name: "nullable"}, {Name: "key"}, {Name: "default"}}, Total: int64(len(columns))}
 	for _, c := range columns {
 		g.Rows = append(g.Rows, []Cell{
-			{Kind: CellText, Text: c.Name}, {Kind: CellText, Text: c.Type},
+			{Kind: CellText, Text: c.Name},
+			{Kind: CellText, Text: c.Type},
 			plainCell(c.Nullable), plainCell(c.Key), plainCell(c.Default),
 		})
 	}

@@ -118,7 +118,7 @@ func Sessions(s Shell, l SessionList) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = choice("state", string(agent.Running), string(l.State), "run", "run", s.T.T("sessions.running")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = choice("state", string(agent.Running), string(l.State), "run", "", s.T.T("sessions.running")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

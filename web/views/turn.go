@@ -3,6 +3,7 @@ package views
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,8 +63,8 @@ func (t Turn) Calls() int {
 // newest returns the index of the last call that has a result, or -1: its card
 // is open.
 func (t Turn) newest() int {
-	for i := len(t.Items) - 1; i >= 0; i-- {
-		if c := t.Items[i].Call; c != nil && c.Status == agent.OK {
+	for i, item := range slices.Backward(t.Items) {
+		if c := item.Call; c != nil && c.Status == agent.OK {
 			return i
 		}
 	}
@@ -138,7 +139,7 @@ func (c Call) State() CardState {
 		return CardBlocked
 	case agent.Held:
 		return CardHeld
-	case agent.Failed:
+	case agent.Failed, agent.Unknown:
 		return CardFailed
 	case agent.RequiresConfirmation:
 		return c.asked()

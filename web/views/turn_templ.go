@@ -1212,12 +1212,12 @@ func rewritten(t *i18n.Texts, c Call, ch change) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if added, ok := ch.added(); ok {
-				templ_7745c5c3_Err = rich(t, "call.rewrote_limit", places{"hook": bold(c.rewriter()), "added": code(added), "record": recordLink(record(t, c.Record), c.Record)}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = rich(t, "call.rewrote_limit", places{"hook": bold(c.rewriter(t)), "added": code(added), "record": recordLink(record(t, c.Record), c.Record)}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = rich(t, "call.rewrote", places{"hook": bold(c.rewriter()), "record": recordLink(record(t, c.Record), c.Record)}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = rich(t, "call.rewrote", places{"hook": bold(c.rewriter(t)), "record": recordLink(record(t, c.Record), c.Record)}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
