@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net"
 	"net/netip"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -70,7 +71,7 @@ var profileName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`) //nolint:goch
 // check says what is wrong with a value that parses. A setting for something
 // that this version can't do is refused: to ignore it would be to promise it.
 func (c Config) check() error {
-	for _, check := range []func() error{c.checkAddr, c.checkChoices, c.checkLater, c.checkNumbers, c.checkModel} {
+	for _, check := range []func() error{c.checkAddr, c.checkChoices, c.checkLater, c.checkNumbers, c.checkModel, c.checkRoots} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -186,4 +187,15 @@ func (c Config) checkModel() error {
 	default:
 		return nil
 	}
+}
+
+// checkRoots refuses a folder that would be another one from another working
+// directory.
+func (c Config) checkRoots() error {
+	for _, root := range c.Hooks.PathAllowlistExtra {
+		if !filepath.IsAbs(root) {
+			return usageError("%sHOOKS__PATH_ALLOWLIST_EXTRA: %q is not an absolute path", prefix, root)
+		}
+	}
+	return nil
 }

@@ -22,6 +22,7 @@ func TestConfigErrors(t *testing.T) {
 		{name: "not a switch", environ: []string{"DATAMIND__HOOKS__ENABLED=maybe"}, want: "DATAMIND__HOOKS__ENABLED"},
 		{name: "not a number", environ: []string{"DATAMIND__DB__ROW_LIMIT=ten"}, want: "DATAMIND__DB__ROW_LIMIT"},
 		{name: "no rows", environ: []string{"DATAMIND__DB__ROW_LIMIT=0"}, want: "want a number from 1"},
+		{name: "a relative folder", environ: []string{`DATAMIND__HOOKS__PATH_ALLOWLIST_EXTRA=["/srv","data"]`}, want: `"data" is not an absolute path`},
 		{name: "not a list", environ: []string{"DATAMIND__HOOKS__PATH_ALLOWLIST_EXTRA=/srv"}, want: "want a JSON list"},
 		{name: "sources", environ: []string{`DATAMIND__DB__SOURCES={"a":"postgres://u:hush@h/x"`}, want: "want a JSON object"},
 		{name: "all interfaces", environ: []string{"DATAMIND__HTTP__ADDR=0.0.0.0:8080"}, want: "needs a login"},
