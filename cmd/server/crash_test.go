@@ -8,10 +8,9 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -23,32 +22,11 @@ const crashRounds = 20
 // SIGKILL.
 func spawnProduct(t *testing.T, dir string, environ ...string) (p *product, kill func()) {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), self)
-	cmd.Args = []string{"datamind", "serve"} // the name under which TestMain runs the program
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), append([]string{"DATAMIND__HTTP__ADDR=127.0.0.1:0", "DATAMIND__LOG__LEVEL=error"}, environ...)...)
-	cmd.Stderr = os.Stderr
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	killed := false
-	kill = func() {
-		if !killed {
-			killed = true
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait()
-		}
-	}
-	t.Cleanup(kill)
-	return &product{url: readURL(t, stdout), dir: dir, client: &http.Client{Timeout: patience}}, kill
+	p, process := spawnProcess(t, dir, environ...)
+	return p, sync.OnceFunc(func() {
+		_ = process.Kill()
+		_, _ = process.Wait()
+	})
 }
 
 // TestCrashes kills the server at random moments around a confirmation and
