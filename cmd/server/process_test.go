@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,7 +26,7 @@ func spawnProcess(t *testing.T, dir string, environ ...string) (*product, *os.Pr
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
-	return &product{url: readURL(t, stdout), dir: dir, client: &http.Client{Timeout: patience}}, cmd.Process
+	return &product{url: readURL(t, stdout), dir: dir, client: newClient()}, cmd.Process
 }
 
 // processOf is the program as a process, with its data in dir.

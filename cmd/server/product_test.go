@@ -40,7 +40,7 @@ func serveProduct(t *testing.T, dir string, environ ...string) *product {
 		_ = ready.CloseWithError(io.EOF)
 		done <- err
 	}()
-	p := &product{dir: dir, client: &http.Client{Timeout: patience}}
+	p := &product{dir: dir, client: newClient()}
 	stopped := false
 	p.stop = func(t *testing.T) {
 		t.Helper()
@@ -62,6 +62,9 @@ func serveProduct(t *testing.T, dir string, environ ...string) *product {
 	p.url = readURL(t, stdout)
 	return p
 }
+
+// newClient is a client that does not wait for ever.
+func newClient() *http.Client { return &http.Client{Timeout: patience} }
 
 // readURL reads the address that a server prints when it is ready.
 func readURL(t *testing.T, stdout io.Reader) string {

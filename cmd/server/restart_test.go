@@ -5,11 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
-
-	"example.com/datamind/internal/agent/react/models/openaitest"
 )
 
 // What was said and asked is the same after a restart, and a question that waits
@@ -81,36 +78,6 @@ func TestSecondServerIsRefused(t *testing.T) {
 	}
 	k.do(t, "GET", "/readyz", nil, 200)
 	k.mustVerify(t)
-}
-
-// SIGTERM lets a turn come to its end, closes streams, and is no failure.
-func TestDrain(t *testing.T) {
-	t.Parallel()
-	hold := make(chan struct{})
-	m := openaitest.Start(calls(query("c1", "INSERT INTO staff VALUES (999, 'x', 'here', NULL)")), openaitest.Step{Hold: hold, Chunks: says("Done in time.").Chunks})
-	t.Cleanup(m.Close)
-	dir := t.TempDir()
-	db := filepath.Join(dir, "staff.db")
-	makeStaff(t, db)
-	p, process := spawnProcess(t, dir, talkEnv(m, db)...)
-	session := p.open(t)
-	s := p.stream(t, session, 0)
-	defer s.close()
-	turn := p.submit(t, session, "add one")
-	s.until(t, "turn.tool_result")
-	if err := process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	time.AfterFunc(300*time.Millisecond, func() { close(hold) })
-	s.turn(t, turn).mustComplete(t)
-	for s.lines.Scan() { // the stream ends by itself
-	}
-	if state, err := process.Wait(); err == nil && !state.Success() {
-		t.Errorf("the server ended with %s", state)
-	}
-	again, _ := spawnProcess(t, dir, talkEnv(m, db)...)
-	again.mustEnd(t, session)
-	again.mustTally(t, session)
 }
 
 // What the server can't trust or can't use stops it before it answers anybody,
