@@ -22,10 +22,13 @@ const compilerValue = 1 << 20
 // statements and never runs one in the database that it was opened for. It is
 // safe for concurrent use.
 type Compiler struct {
-	mu     sync.Mutex
-	conn   *sqlite3.SQLiteConn
-	probe  *sqlite3.SQLiteStmt // reads the schema
-	record record
+	mu      sync.Mutex
+	conn    *sqlite3.SQLiteConn
+	version *sqlite3.SQLiteStmt // reads the database's version
+	probe   *sqlite3.SQLiteStmt // reads the schema
+	read    int64               // the version in which the schema was read last
+	record  record
+	memo    memo
 }
 
 var _ sqlguard.Compiler = (*Compiler)(nil)
@@ -84,25 +87,37 @@ func openSQLite(dsn string) (*sqlite3.SQLiteConn, error) {
 
 // newCompiler takes over conn, unless it fails.
 func newCompiler(ctx context.Context, conn *sqlite3.SQLiteConn) (*Compiler, error) {
-	stmt, err := conn.PrepareContext(ctx, "SELECT '' FROM sqlite_schema LIMIT 1")
+	c := &Compiler{conn: conn, read: -1, record: record{seen: map[sqlguard.Act]struct{}{}}}
+	var err error
+	if c.version, err = prepareOwn(ctx, conn, "PRAGMA data_version"); err != nil {
+		return nil, err
+	}
+	if c.probe, err = prepareOwn(ctx, conn, "SELECT '' FROM sqlite_schema LIMIT 1"); err != nil {
+		return nil, errors.Join(err, c.version.Close())
+	}
+	conn.SetLimit(sqlite3.SQLITE_LIMIT_LENGTH, compilerValue)
+	conn.RegisterAuthorizer(c.record.authorize)
+	return c, nil
+}
+
+// prepareOwn prepares a statement of ours.
+func prepareOwn(ctx context.Context, conn *sqlite3.SQLiteConn, statement string) (*sqlite3.SQLiteStmt, error) {
+	prepared, err := conn.PrepareContext(ctx, statement)
 	if err != nil {
 		return nil, err
 	}
-	probe, ok := stmt.(*sqlite3.SQLiteStmt)
+	stmt, ok := prepared.(*sqlite3.SQLiteStmt)
 	if !ok {
-		return nil, fmt.Errorf("unexpected statement %T", stmt)
+		return nil, errors.Join(fmt.Errorf("unexpected statement %T", prepared), prepared.Close())
 	}
-	conn.SetLimit(sqlite3.SQLITE_LIMIT_LENGTH, compilerValue)
-	c := &Compiler{conn: conn, probe: probe, record: record{seen: map[sqlguard.Act]struct{}{}}}
-	conn.RegisterAuthorizer(c.record.authorize)
-	return c, nil
+	return stmt, nil
 }
 
 // Close closes the compiler's connection.
 func (c *Compiler) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return errors.Join(c.probe.Close(), c.conn.Close())
+	return errors.Join(c.version.Close(), c.probe.Close(), c.conn.Close())
 }
 
 // Compile implements [sqlguard.Compiler]. Statements that follow one which
@@ -111,9 +126,23 @@ func (c *Compiler) Close() error {
 func (c *Compiler) Compile(ctx context.Context, statements []string) ([]sqlguard.Compiled, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := c.refresh(ctx); err != nil {
+	version, err := c.refresh(ctx)
+	if err != nil {
 		return nil, err
 	}
+	// Answers that are kept here may be about a later version, where somebody has
+	// just written. Whoever looks for them by then looks for that one.
+	answers, found := c.memo.find(version, statements)
+	if !found {
+		if answers, err = c.compileAll(ctx, statements); err != nil {
+			return nil, err
+		}
+		c.memo.keep(statements, answers)
+	}
+	return answers, nil
+}
+
+func (c *Compiler) compileAll(ctx context.Context, statements []string) ([]sqlguard.Compiled, error) {
 	answers := make([]sqlguard.Compiled, 0, len(statements))
 	for i, statement := range statements {
 		answer, err := c.compile(ctx, statement)
@@ -137,18 +166,44 @@ func changesSchema(acts []sqlguard.Act) bool {
 	return false
 }
 
-// refresh makes the connection notice what others have done to the schema.
-// Compiling alone does not look: a statement whose tables are all found would
-// be compiled against the schema as it was read first.
-func (c *Compiler) refresh(ctx context.Context) error {
+// refresh makes the connection notice what others have done to the schema, and
+// returns the version of the database, which is another after each commit of
+// anybody. Compiling alone does not look: a statement whose tables are all found
+// would be compiled against the schema as it was read first.
+func (c *Compiler) refresh(ctx context.Context) (int64, error) {
 	if err := ctx.Err(); err != nil {
-		return err
+		return 0, err
 	}
-	rows, err := c.probe.QueryContext(context.WithoutCancel(ctx), nil) // one step, which cannot take long
+	ctx = context.WithoutCancel(ctx) // one step each, which cannot take long
+	value, err := readOne(ctx, c.version)
 	if err != nil {
-		return fmt.Errorf("read schema: %w", err)
+		return 0, fmt.Errorf("read version: %w", err)
 	}
-	return rows.Close()
+	version, ok := value.(int64)
+	if !ok {
+		return 0, fmt.Errorf("read version: unexpected %T", value)
+	}
+	if version != c.read {
+		if _, err := readOne(ctx, c.probe); err != nil {
+			return 0, fmt.Errorf("read schema: %w", err)
+		}
+		c.read = version
+	}
+	return version, nil
+}
+
+// readOne runs a query of ours and returns the first value that it has, or nil.
+func readOne(ctx context.Context, stmt *sqlite3.SQLiteStmt) (value driver.Value, err error) {
+	rows, err := stmt.QueryContext(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	dest := make([]driver.Value, 1)
+	if err := rows.Next(dest); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	return dest[0], nil
 }
 
 // compile prepares one statement and reports what it would do.
