@@ -24,6 +24,20 @@ func Canonical(text json.RawMessage) (json.RawMessage, error) {
 	return s.value(make([]byte, 0, len(text)))
 }
 
+// Members returns the members of text, a JSON object, by name, with their values
+// in canonical form. What [Canonical] refuses is an error here, too.
+func Members(text json.RawMessage) (map[string]json.RawMessage, error) {
+	members, err := object(text)
+	if err != nil {
+		return nil, err
+	}
+	byName := make(map[string]json.RawMessage, len(members))
+	for _, m := range members {
+		byName[m.name] = m.value
+	}
+	return byName, nil
+}
+
 // A member is one member of a JSON object, its value in canonical form.
 type member struct {
 	name  string
@@ -163,6 +177,11 @@ func (s *scanner) str() (string, error) {
 	var b strings.Builder
 	for {
 		end := s.pos + bytes.IndexAny(s.in[s.pos:], `"\`)
+		if s.in[end] == '"' && b.Len() == 0 { // nearly always
+			text := string(s.in[s.pos:end])
+			s.pos = end + 1
+			return text, nil
+		}
 		b.Write(s.in[s.pos:end])
 		s.pos = end + 1
 		if s.in[end] == '"' {
@@ -225,7 +244,7 @@ func (s *scanner) hex4() rune {
 // appendString appends text as a JSON string, escaped as in RFC 8785.
 func appendString(out []byte, text string) []byte {
 	const short = "btn-fr" // of U+0008 to U+000D; U+000B has none
-	out = append(out, '"')
+	out = append(slices.Grow(out, len(text)+2), '"')
 	for i := range len(text) {
 		switch c := text[i]; {
 		case c == '"' || c == '\\':

@@ -38,6 +38,18 @@ func TestCanonical(t *testing.T) {
 	}
 }
 
+func TestMembers(t *testing.T) {
+	got, err := hooks.Members(json.RawMessage(`{"b" : [ 1 ],"\u0061":"\u0041\/","c":{"y":1,"x":null}}`))
+	if err != nil || len(got) != 3 || string(got["a"]) != `"A/"` || string(got["b"]) != `[1]` || string(got["c"]) != `{"x":null,"y":1}` {
+		t.Errorf("%s, %v", got, err)
+	}
+	for _, in := range []string{``, `null`, `[]`, `"a"`, `{"a":1}x`, `{"a":1,"\u0061":2}`, `{"a":{"b":1,"b":1}}`, "{\"\xc3\":1}"} {
+		if got, err := hooks.Members(json.RawMessage(in)); err == nil {
+			t.Errorf("%q: no error, %s", in, got)
+		}
+	}
+}
+
 func TestFingerprint(t *testing.T) {
 	base := deletion()
 	with := func(change func(*hooks.Call)) hooks.Call {
