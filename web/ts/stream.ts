@@ -36,7 +36,7 @@ type Message =
   | { kind: "reset" }
   | { kind: "lost"; seconds: number | null }
   | { kind: "hello" }
-  | { kind: "here"; at: number };
+  | { kind: "here"; at: number | null };
 
 const longestWait = 15;
 
@@ -50,11 +50,11 @@ export class Stream {
   private early: Message[] | null = null; // what came while this tab caught up
 
   /**
-   * after is the last event that the page knows. A page that knows none never
-   * leads: it has no place in the stream to go on from.
+   * after is the last event that the page knows; 0 is before the first. A page
+   * for which it is null never leads: it has no place in the stream to go on from.
    */
   constructor(
-    private after: number,
+    private after: number | null,
     private readonly listener: Listener,
   ) {}
 
@@ -64,7 +64,7 @@ export class Stream {
       this.channel = new BroadcastChannel("datamind");
       this.channel.onmessage = (m: MessageEvent<Message>) => this.hear(m.data);
     }
-    if (this.after === 0) return;
+    if (this.after === null) return;
     if (!shared) {
       this.lead();
       return;
@@ -91,7 +91,7 @@ export class Stream {
 
   private open(): void {
     this.source?.close();
-    const source = new EventSource(`/api/stream?after=${this.after}`);
+    const source = new EventSource(`/api/stream?after=${this.after ?? 0}`);
     this.source = source;
     source.onopen = () => {
       this.failures = 0;
@@ -125,7 +125,7 @@ export class Stream {
     if (m.kind === "hello") {
       if (this.leads) this.channel?.postMessage({ kind: "here", at: this.after } satisfies Message);
     } else if (m.kind === "here") {
-      if (!this.leads && this.after > 0 && m.at !== this.after && !this.early) void this.catchUp();
+      if (!this.leads && this.after !== null && m.at !== this.after && !this.early) void this.catchUp();
     } else if (!this.leads) {
       if (this.early) this.early.push(m);
       else this.take(m);
@@ -134,8 +134,10 @@ export class Stream {
 
   private take(m: Message): void {
     if (m.kind === "event") {
-      if (m.id <= this.after) return;
-      this.after = m.id;
+      if (this.after !== null) {
+        if (m.id <= this.after) return;
+        this.after = m.id;
+      }
       this.listener.event(m.name, m.id, m.data);
     } else if (m.kind === "reset") {
       this.listener.reset();
@@ -164,6 +166,6 @@ export class Stream {
 
   /** startAfter sets where the page stands, after it was loaded again. */
   startAfter(id: number): void {
-    this.after = Math.max(this.after, id);
+    this.after = Math.max(this.after ?? 0, id);
   }
 }
