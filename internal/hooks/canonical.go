@@ -176,7 +176,10 @@ func (s *scanner) str() (string, error) {
 	s.pos++
 	var b strings.Builder
 	for {
-		end := s.pos + bytes.IndexAny(s.in[s.pos:], `"\`)
+		end := s.pos
+		for s.in[end] != '"' && s.in[end] != '\\' {
+			end++
+		}
 		if s.in[end] == '"' && b.Len() == 0 { // nearly always
 			text := string(s.in[s.pos:end])
 			s.pos = end + 1
