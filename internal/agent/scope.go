@@ -21,6 +21,7 @@ type scope struct {
 	heard    bool // on_error has been told what ends the turn
 	calls    int
 	open     []OpenUse // told to the browser and without a result
+	deltas   deltas
 }
 
 type scopeKey struct{}
@@ -33,11 +34,13 @@ func scopeOf(ctx context.Context) *scope {
 	return &scope{}
 }
 
-// do runs send unless the turn is over. The turn does not end meanwhile.
+// do runs send unless the turn is over, behind the text that came before. The
+// turn does not end meanwhile.
 func (s *scope) do(send func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.over {
+		s.deltas.flush()
 		send()
 	}
 }
@@ -62,6 +65,7 @@ func (s *scope) closed(call string, send func()) {
 func (s *scope) end() (from, to uint64, open []OpenUse) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.deltas.end()
 	s.over = true
 	return s.from, s.to, s.open
 }

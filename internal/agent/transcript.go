@@ -22,6 +22,7 @@ type transcript struct {
 
 // Append implements [Transcript]. It fails when the turn is over.
 func (tr *transcript) Append(ctx context.Context, ms ...Message) error {
+	scopeOf(ctx).flush() // a message is never stored before its text is sent
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	if tr.closed {
@@ -69,7 +70,12 @@ func (tr *transcript) forward(ctx context.Context, sink Sink, e Event) {
 		tr.text.WriteString(e.Text)
 	}
 	tr.mu.Unlock()
-	scopeOf(ctx).do(func() { sink.Send(context.WithoutCancel(ctx), e) })
+	ctx = context.WithoutCancel(ctx)
+	if e.Type == TurnDelta {
+		scopeOf(ctx).delta(e, func(e Event) { sink.Send(ctx, e) })
+		return
+	}
+	scopeOf(ctx).do(func() { sink.Send(ctx, e) })
 }
 
 // close ends the transcript: text that was streamed and not appended is kept as
