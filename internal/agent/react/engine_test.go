@@ -237,6 +237,7 @@ func TestModelErrors(t *testing.T) {
 	}
 	cut := openaitest.Text("Half an ans")
 	cut.Chunks, cut.Cut = cut.Chunks[:1], true
+	flood := openaitest.Text(strings.Split(strings.Repeat(strings.Repeat("x", 1<<19)+" ", 10), " ")...)
 	for _, c := range []struct {
 		name  string
 		steps []openaitest.Step
@@ -251,6 +252,7 @@ func TestModelErrors(t *testing.T) {
 		{"no chunk", []openaitest.Step{{}}, "empty answer"},
 		{"not JSON", []openaitest.Step{{Chunks: []string{"{nonsense"}}}, "could not be read"},
 		{"error in the stream", []openaitest.Step{{Chunks: []string{`{"error":{"message":"internal detail"}}`}}}, "could not be read"},
+		{"a flood", []openaitest.Step{flood}, "longer than 4 MiB"},
 		{"later", []openaitest.Step{openaitest.Calls("", query("c1", "SELECT 1")), status(500)}, "HTTP 500"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -21,6 +21,7 @@ const (
 	msgMaxToolCalls
 	msgWrittenCall
 	msgEmptyAnswer
+	msgFlood
 	msgUnauthorized
 	msgNotFound
 	msgTooMany
@@ -53,6 +54,8 @@ func say(m message, lang string) string {
 			"注意：模型把工具调用写成了文本，因此没有执行任何操作。模型服务可能不支持工具调用。")
 	case msgEmptyAnswer:
 		return pick("The model sent an empty answer.", "模型返回了空的回答。")
+	case msgFlood:
+		return pick("The model's answer was ended: it was longer than %d MiB.", "模型的回答超过 %d MiB，已终止。")
 	case msgUnauthorized:
 		return pick("The model's server refused the key (HTTP %d). Check DATAMIND__LLM__API_KEY.",
 			"模型服务拒绝了密钥（HTTP %d）。请检查 DATAMIND__LLM__API_KEY。")
@@ -89,6 +92,9 @@ func (r *turn) publicError(err error) *agent.Error {
 	}
 	if errors.Is(err, compose.ErrExceedMaxSteps) {
 		return agent.Errorf(agent.CodeLimit, r.say(msgMaxTurns), r.cfg.MaxTurns)
+	}
+	if errors.Is(err, errFlood) {
+		return agent.Wrap(agent.CodeModel, err, fmt.Sprintf(r.say(msgFlood), maxAnswer>>20))
 	}
 	var status interface{ HTTPStatus() int }
 	if errors.As(err, &status) {

@@ -82,6 +82,12 @@ func (g guarded) answer(ctx context.Context, in []*schema.Message, opts []model.
 	return c.Answer, nil
 }
 
+// maxAnswer bounds a model's answer with its calls, in bytes. MAX_TOKENS asks
+// for far less; a server that does not care would fill the memory.
+const maxAnswer = 4 << 20
+
+var errFlood = errors.New("the model's answer does not end")
+
 // receive streams the model's answer into c.
 func (g guarded) receive(ctx context.Context, c *ModelCarrier, opts []model.Option) error {
 	sr, err := g.inner.Stream(ctx, c.Messages, opts...)
@@ -99,6 +105,9 @@ func (g guarded) receive(ctx context.Context, c *ModelCarrier, opts []model.Opti
 			return err
 		}
 		m.add(piece)
+		if m.size > maxAnswer {
+			return errFlood
+		}
 		if piece.Content != "" && c.Delta != nil {
 			c.Delta(piece.Content)
 		}

@@ -20,6 +20,7 @@ type mender struct {
 	reasoning strings.Builder
 	calls     []*partial
 	lost      bool // a piece belonged to no call
+	size      int  // bytes so far
 	meta      schema.ResponseMeta
 	extra     map[string]any
 }
@@ -38,7 +39,9 @@ func (m *mender) add(piece *schema.Message) {
 	}
 	m.text.WriteString(piece.Content)
 	m.reasoning.WriteString(piece.ReasoningContent)
+	m.size += len(piece.Content) + len(piece.ReasoningContent)
 	for _, d := range piece.ToolCalls {
+		m.size += len(d.ID) + len(d.Function.Name) + len(d.Function.Arguments)
 		m.addCall(d)
 	}
 	for k, v := range piece.Extra {
