@@ -8,7 +8,7 @@ func scanSQLite(s string, i int) (kind, int) {
 	c := s[i]
 	switch {
 	case sqliteSpace(c):
-		return blank, run(s, i, sqliteSpace)
+		return blank, run(s, i+1, sqliteSpaceOn)
 	case (c == 'x' || c == 'X') && at(s, i+1) == '\'':
 		return sqliteBlob(s, i)
 	case strings.HasPrefix(s[i:], "\ufeff"): // a mark is white space wherever a token may start
@@ -36,10 +36,14 @@ func scanSQLite(s string, i int) (kind, int) {
 	return sqliteMark(s, i)
 }
 
-// sqliteSpace has no vertical tab: SQLite does not know it.
+// sqliteSpace has no vertical tab: for SQLite, white space does not begin with
+// one.
 func sqliteSpace(c byte) bool {
 	return c == ' ' || c == '\t' || c == '\n' || c == '\f' || c == '\r'
 }
+
+// sqliteSpaceOn has one: white space goes on over it.
+func sqliteSpaceOn(c byte) bool { return sqliteSpace(c) || c == '\v' }
 
 // sqliteMark scans comments, operators and brackets.
 func sqliteMark(s string, i int) (kind, int) {

@@ -34,6 +34,7 @@ func TestCut(t *testing.T) {
 		{SQLite, `CREATE TABLE "trigger" (a); SELECT 1; END`, []string{`CREATE TABLE "trigger" (a)`, "SELECT 1", "END"}, ""},
 		{SQLite, "\ufeffSELECT 1", []string{"SELECT 1"}, ""},
 		{SQLite, "SELECT x'41', x'4', 1_0.5e-3, .5, 0x1F", []string{"SELECT x'41', x'4', 1_0.5e-3, .5, 0x1F"}, ""},
+		{SQLite, "SELECT 1 \v;\v", []string{"SELECT 1", "\v"}, ""}, // white space that goes on, and none
 		{SQLite, "SELECT 'open", nil, codeUnclosedQuote},
 		{SQLite, "SELECT [open", nil, codeUnclosedQuote},
 		{SQLite, "SELECT x'open", nil, codeUnclosedQuote},
