@@ -215,9 +215,13 @@ func (c *Compiler) compile(ctx context.Context, statement string) (sqlguard.Comp
 	if err != nil || answer.Err != nil {
 		return answer, err
 	}
-	answer.Definitions, err = c.definitions(ctx, answer.Acts)
-	if err != nil {
-		return sqlguard.Compiled{}, err
+	for _, act := range answer.Acts {
+		if act.Op != sqlite3.SQLITE_INSERT {
+			continue
+		}
+		if err := c.describe(ctx, act.Arg1, &answer); err != nil {
+			return sqlguard.Compiled{}, fmt.Errorf("read definitions: %w", err)
+		}
 	}
 	return answer, nil
 }
@@ -269,22 +273,22 @@ func closeStmt(stmt driver.Stmt) error {
 	return stmt.Close()
 }
 
-// definitions returns the texts of the tables that acts insert into, and of
-// their triggers.
-func (c *Compiler) definitions(ctx context.Context, acts []sqlguard.Act) ([]string, error) {
-	var all []string
-	for _, act := range acts {
-		if act.Op != sqlite3.SQLITE_INSERT {
-			continue
-		}
-		found, err := c.texts(ctx, `SELECT sql FROM sqlite_schema WHERE tbl_name = ?1 AND type <> 'index'
-UNION ALL SELECT sql FROM sqlite_temp_schema WHERE tbl_name = ?1 AND type <> 'index'`, act.Arg1)
-		if err != nil {
-			return nil, fmt.Errorf("read definitions: %w", err)
-		}
-		all = append(all, found...)
+// describe adds to answer what is to be known of a table that is inserted into:
+// its text and those of its triggers, which have its name as they were written,
+// and whether a virtual table keeps its contents in it.
+func (c *Compiler) describe(ctx context.Context, table string, answer *sqlguard.Compiled) error {
+	found, err := c.texts(ctx, `SELECT sql FROM sqlite_schema WHERE tbl_name = ?1 COLLATE NOCASE AND type <> 'index'
+UNION ALL SELECT sql FROM sqlite_temp_schema WHERE tbl_name = ?1 COLLATE NOCASE AND type <> 'index'`, table)
+	if err != nil {
+		return err
 	}
-	return all, nil
+	answer.Definitions = append(answer.Definitions, found...)
+	found, err = c.texts(ctx, `SELECT name FROM pragma_table_list(?1) WHERE schema = 'main' AND type = 'shadow'`, table)
+	if err != nil {
+		return err
+	}
+	answer.Storage = append(answer.Storage, found...)
+	return nil
 }
 
 // texts runs a query of our own and returns its first column.

@@ -230,6 +230,36 @@ CREATE TRIGGER v_insert INSTEAD OF INSERT ON v BEGIN INSERT INTO a (x) VALUES (n
 	}
 }
 
+// TestCompilerDescribes compiles insertions that need more than their acts to be
+// judged by.
+func TestCompilerDescribes(t *testing.T) {
+	c, err := SchemaCompiler(t.Context(), `CREATE TABLE a (x);
+CREATE TRIGGER a_insert AFTER INSERT ON A BEGIN INSERT OR REPLACE INTO b VALUES (new.x); END;
+CREATE TABLE b (x PRIMARY KEY);
+CREATE VIRTUAL TABLE f USING fts5(title);
+CREATE VIRTUAL TABLE r USING rtree(id, x0, x1);`)
+	closeAtEnd(t, c, err)
+	for _, test := range []struct {
+		text        string
+		definitions int
+		storage     string
+	}{
+		{"SELECT * FROM a", 0, ""},
+		{"INSERT INTO a VALUES (1)", 3, ""}, // the trigger has the name as it was written
+		{"INSERT INTO b VALUES (1)", 1, ""},
+		{"INSERT INTO f VALUES ('x')", 1, ""},
+		{"INSERT INTO r VALUES (1, 2, 3)", 1, ""},
+		{"INSERT INTO f_config VALUES ('rank', 'nosuch()')", 1, "f_config"},
+		{"INSERT INTO r_rowid VALUES (7, 1)", 1, "r_rowid"},
+	} {
+		got := compileOne(t, c, test.text)
+		if got.Err != nil || len(got.Definitions) != test.definitions || strings.Join(got.Storage, " ") != test.storage {
+			t.Errorf("%s: got %q, %q, %v; want %d definitions, storage %q",
+				test.text, got.Definitions, got.Storage, got.Err, test.definitions, test.storage)
+		}
+	}
+}
+
 // TestCompilerBounds compiles what grows without end.
 func TestCompilerBounds(t *testing.T) {
 	c, err := SchemaCompiler(t.Context(), "CREATE TABLE a (x)")
@@ -244,6 +274,9 @@ func TestCompilerBounds(t *testing.T) {
 		"tables that use each other twice": {deep.String()},
 		"a table of endless rows": {
 			"CREATE TABLE b AS WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n", "SELECT * FROM b",
+		},
+		"a function that takes minutes": {
+			"CREATE TABLE b AS SELECT instr(zeroblob(1000000), CAST(zeroblob(500000) || x'01' AS BLOB)) AS n", "SELECT * FROM b",
 		},
 		"a table of a huge row": {"CREATE TABLE b AS SELECT zeroblob(900000000) AS z", "SELECT * FROM b"},
 	} {

@@ -28,6 +28,10 @@ type Compiled struct {
 	// into, and of their triggers: conflict clauses in them change what an
 	// insertion does, and the authorizer is not asked about those.
 	Definitions []string
+
+	// Storage has those tables among them in which a virtual table keeps its
+	// contents. It breaks where rows are added that it knows nothing of.
+	Storage []string
 }
 
 // An Act is one question to SQLite's authorizer.

@@ -43,6 +43,7 @@ const (
 	codeDeclaresReplace = "declares_replace"
 	codeTriggerChanges  = "trigger_changes"
 	codeIndexCommand    = "index_command"
+	codeStorage         = "storage"
 	codeUnreadTable     = "unread_table"
 	codeDrops           = "drops"
 	codeAlters          = "alters"
@@ -179,6 +180,9 @@ func (r Reason) destructive() (en, zh string) {
 	case codeIndexCommand:
 		return "Gives a command to the full-text index {}, which may remove entries.",
 			"会向全文索引 {} 下达命令，可能删除其中的条目。"
+	case codeStorage:
+		return "Writes into {}, in which a full-text index or R-tree keeps its contents; rows added by hand can break it. Insert into the index itself.",
+			"会写入 {}，全文索引或 R-tree 将其内容保存在其中；手工添加的行可能损坏索引。请直接写入索引本身。"
 	case codeUnreadTable:
 		return "The definition of a table it inserts into is too long to be checked.",
 			"要插入的表的定义过长，无法检查。"

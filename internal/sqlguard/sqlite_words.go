@@ -151,6 +151,9 @@ func replaces(p piece, v verb, c Compiled) Reason {
 		if p.hasUpsert(v.at) {
 			return Reason{Code: codeUpserts, Name: name}
 		}
+		if len(c.Storage) > 0 {
+			return Reason{Code: codeStorage, Name: c.Storage[0]}
+		}
 		return judgeDefinitions(p, c.Definitions)
 	}
 	return Reason{}
