@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/mattn/go-sqlite3"
+
 	"example.com/datamind/internal/sqlguard"
 )
 
@@ -14,6 +16,11 @@ import (
 const (
 	copyPages = 4096
 	copyTime  = 500 * time.Millisecond
+
+	// copyValue bounds one value, in bytes: a little more than a statement may
+	// have. The engine does not look for an interrupt inside a function, and
+	// some take time by the square of what they are given.
+	copyValue = 128 << 10
 )
 
 // schemaText lists the CREATE texts of a database, in an order in which they
@@ -33,6 +40,7 @@ func (c *Compiler) compileInCopy(ctx context.Context, statements []string) ([]sq
 	if err != nil {
 		return nil, fmt.Errorf("copy schema: %w", err)
 	}
+	twin.conn.SetLimit(sqlite3.SQLITE_LIMIT_LENGTH, copyValue)
 	answers, err := twin.compileInTurn(ctx, statements)
 	return answers, errors.Join(err, twin.Close())
 }
