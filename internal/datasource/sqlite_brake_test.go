@@ -2,6 +2,7 @@ package datasource
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -259,5 +260,21 @@ INSERT INTO boxes VALUES (1, 0, 1), (2, 2, 3);`)
 	// Storage of a virtual table is closed to statements about other tables.
 	if _, err := s.Query(t.Context(), sqlguard.Report{Effect: sqlguard.Adds, Statements: []sqlguard.Statement{{Text: "INSERT INTO fresh_data VALUES (99, x'00')", Effect: sqlguard.Adds}}}, Options{}); !errors.Is(err, ErrRefused) {
 		t.Errorf("shadow table: %v", err)
+	}
+}
+
+// TestVirtualTablesOfANewSchema uses virtual tables after another connection has
+// changed the schema: the engine connects to them again, at the first step.
+func TestVirtualTablesOfANewSchema(t *testing.T) {
+	s := open(t, `CREATE VIRTUAL TABLE docs USING fts5(title); CREATE VIRTUAL TABLE old USING fts4(title);
+CREATE VIRTUAL TABLE boxes USING rtree(id, x0, x1); INSERT INTO boxes VALUES (1, 0, 1);`)
+	for i := range 3 {
+		for _, text := range []string{"SELECT * FROM docs", "SELECT * FROM old", "SELECT * FROM boxes"} {
+			read(t, s, text)
+		}
+		makeTable := report(t, s, sqlguard.Adds, fmt.Sprintf("CREATE TABLE t%d (x)", i))
+		if _, err := s.Query(t.Context(), makeTable, Options{}); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -37,8 +37,20 @@ func (c *lite) step(ctx context.Context, st sqlguard.Statement, authorize author
 }
 
 // rows runs the first statement of a text and reads the rows that b has room
-// for.
-func (c *lite) rows(text string, b *budget) (out Rows, err error) {
+// for. Where another connection has changed the schema, the engine notices at
+// the first step, and compiles and is refused there what prepare would have had
+// it compile before.
+func (c *lite) rows(text string, b *budget) (Rows, error) {
+	left := *b
+	out, err := c.rowsOnce(text, b)
+	if isRefused(err) && c.authorize != nil && c.connectTrees() {
+		*b = left
+		return c.rowsOnce(text, b)
+	}
+	return out, err
+}
+
+func (c *lite) rowsOnce(text string, b *budget) (out Rows, err error) {
 	stmt, err := c.prepare(text)
 	if err != nil {
 		return Rows{}, err
