@@ -8,14 +8,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
 	cdplog "github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
-	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 )
@@ -38,8 +39,8 @@ func startBrowser(t *testing.T) browser {
 	if path == "" {
 		t.Fatal("there is no Chromium; .ci/deps installs it")
 	}
-	opts := append(chromedp.DefaultExecAllocatorOptions[:], //nolint:gocritic // a new list
-		chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()),
+	opts := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
+		chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.WindowSize(1440, 900),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("lang", "en-US"), chromedp.Env("TZ=America/Los_Angeles"))
 	if os.Geteuid() == 0 {
 		opts = append(opts, chromedp.NoSandbox)
@@ -48,7 +49,7 @@ func startBrowser(t *testing.T) browser {
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
-	if err := chromedp.Run(ctx); err != nil {
+	if err := chromedp.Do(ctx); err != nil {
 		t.Fatalf("start the browser: %v", err)
 	}
 	return browser{ctx}
@@ -66,13 +67,23 @@ type tab struct {
 	faults []string
 }
 
+// An act is something that is done in a tab.
+type act = chromedp.Action[chromedp.Void]
+
+// protocol is a command of the browser's protocol as an act.
+func protocol[P, R any](c cdp.Command[P, R], params P) act {
+	return chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		_, err := chromedp.Call(ctx, c, params)
+		return err
+	})
+}
+
 // open opens path in a new tab. When the test ends, a fault that was noted fails it.
-func (b browser) open(t *testing.T, p *product, path string, prepare ...chromedp.Action) *tab {
+func (b browser) open(t *testing.T, p *product, path string, prepare ...act) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(b.ctx)
 	t.Cleanup(cancel)
 	tb := &tab{t: t, p: p, ctx: ctx}
-	chromedp.ListenTarget(ctx, tb.notice)
 	t.Cleanup(func() {
 		tb.mu.Lock()
 		defer tb.mu.Unlock()
@@ -80,8 +91,17 @@ func (b browser) open(t *testing.T, p *product, path string, prepare ...chromedp
 			t.Errorf("%s: %s", path, f)
 		}
 	})
-	actions := append([]chromedp.Action{network.Enable(), cdplog.Enable(), runtime.Enable(), page.Enable()}, prepare...)
-	tb.do(append(actions, chromedp.Navigate(p.url+path))...)
+	// The context that a tab is first used with is the one that it lives in.
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatalf("open a tab: %v", err)
+	}
+	if err := chromedp.Listen(ctx, tb.notice); err != nil {
+		t.Fatalf("listen to a tab: %v", err)
+	}
+	steps := []act{
+		protocol(network.Enable, network.EnableParams{}), protocol(cdplog.Enable, cdp.Empty{}), protocol(runtime.Enable, cdp.Empty{}),
+	}
+	tb.do(append(append(steps, prepare...), chromedp.Navigate(p.url+path))...)
 	return tb
 }
 
@@ -95,11 +115,11 @@ func (tb *tab) notice(ev any) {
 		}
 	case *cdplog.EventEntryAdded:
 		// A refused answer (409 in the second tab) is logged as a network error and is no fault.
-		if e.Entry.Level == cdplog.LevelError && e.Entry.Source != cdplog.SourceNetwork {
+		if e.Entry.Level == cdplog.EntryLevelError && e.Entry.Source != cdplog.EntrySourceNetwork {
 			fault = e.Entry.Text
 		}
 	case *runtime.EventExceptionThrown:
-		fault = "throws " + e.ExceptionDetails.Error()
+		fault = "throws " + e.ExceptionDetails.Text
 	}
 	if fault != "" {
 		tb.mu.Lock()
@@ -108,21 +128,27 @@ func (tb *tab) notice(ev any) {
 	}
 }
 
-// do runs actions and fails the test where one does not come about in time.
-func (tb *tab) do(actions ...chromedp.Action) {
+// do runs acts and fails the test where one does not come about in time.
+func (tb *tab) do(acts ...act) {
 	tb.t.Helper()
 	ctx, cancel := context.WithTimeout(tb.ctx, patience)
 	defer cancel()
-	if err := chromedp.Run(ctx, actions...); err != nil {
-		tb.shoot("failed")
-		tb.t.Fatalf("%v; the page says: %.2000s", err, tb.text("body"))
+	if err := chromedp.Do(ctx, acts...); err != nil {
+		tb.fail(err.Error())
 	}
+}
+
+// fail ends the test with what the page says.
+func (tb *tab) fail(why string) {
+	tb.t.Helper()
+	tb.shoot("failed")
+	tb.t.Fatalf("%s; the page says: %.3000s", why, tb.text("body"))
 }
 
 // see waits until an element that matches the selector is visible.
 func (tb *tab) see(selector string) {
 	tb.t.Helper()
-	tb.do(chromedp.WaitVisible(selector, chromedp.ByQuery))
+	tb.wait(fmt.Sprintf(`[...document.querySelectorAll(%q)].some(e => e.checkVisibility())`, selector))
 }
 
 // gone waits until no element that matches the selector is visible.
@@ -134,14 +160,26 @@ func (tb *tab) gone(selector string) {
 // wait waits until an expression is true.
 func (tb *tab) wait(expression string) {
 	tb.t.Helper()
-	tb.do(chromedp.Poll(expression, nil, chromedp.WithPollingInterval(50*time.Millisecond), chromedp.WithPollingTimeout(patience)))
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(30 * time.Millisecond) {
+		ctx, cancel := context.WithTimeout(tb.ctx, 10*time.Second)
+		ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool](expression))
+		cancel()
+		if ok && err == nil { // an error is a page that is on its way to another
+			return
+		}
+	}
+	tb.fail("never true: " + expression)
 }
 
 // eval returns the value of an expression.
-func eval[T any](tb *tab, expression string) T {
+func eval[T any](tb *tab, expression string, opts ...chromedp.EvaluateOption) T {
 	tb.t.Helper()
-	var v T
-	tb.do(chromedp.Evaluate(expression, &v))
+	ctx, cancel := context.WithTimeout(tb.ctx, patience)
+	defer cancel()
+	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, opts...))
+	if err != nil {
+		tb.fail(err.Error())
+	}
 	return v
 }
 
@@ -149,8 +187,10 @@ func eval[T any](tb *tab, expression string) T {
 func (tb *tab) text(selector string) string {
 	ctx, cancel := context.WithTimeout(tb.ctx, 5*time.Second)
 	defer cancel()
-	var s string
-	_ = chromedp.Run(ctx, chromedp.Evaluate(fmt.Sprintf(`document.querySelector(%q)?.innerText ?? ""`, selector), &s))
+	s, err := chromedp.Run(ctx, chromedp.Evaluate[string](fmt.Sprintf(`document.querySelector(%q)?.innerText ?? ""`, selector)))
+	if err != nil {
+		return "(" + err.Error() + ")"
+	}
 	return s
 }
 
@@ -162,8 +202,8 @@ func (tb *tab) shoot(name string) {
 	}
 	ctx, cancel := context.WithTimeout(tb.ctx, patience)
 	defer cancel()
-	var png []byte
-	if err := chromedp.Run(ctx, chromedp.CaptureScreenshot(&png)); err != nil {
+	png, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
+	if err != nil {
 		tb.t.Logf("picture %s: %v", name, err)
 		return
 	}
@@ -176,21 +216,21 @@ func (tb *tab) shoot(name string) {
 // axe fails the test for each rule of accessibility that the page breaks.
 func (tb *tab) axe() {
 	tb.t.Helper()
-	script, err := os.ReadFile(filepath.Join("..", "..", "web", "node_modules", "axe-core", "axe.min.js"))
+	script, err := os.ReadFile(filepath.Join("..", "..", "node_modules", "axe-core", "axe.min.js"))
 	if err != nil {
 		tb.t.Fatalf("%v; make e2e installs it", err)
 	}
-	var found []struct {
-		ID    string
-		Help  string
-		Nodes []struct{ HTML string }
-	}
-	tb.do(
-		chromedp.Evaluate(string(script)+";0", nil),
-		chromedp.Evaluate(`axe.run({runOnly: ["wcag2a","wcag2aa","wcag21a","wcag21aa","wcag22aa","best-practice"]}).then(r => r.violations.map(v => ({id: v.id, help: v.help, nodes: v.nodes.map(n => ({html: n.html}))})))`,
-			&found, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }),
-	)
+	eval[int](tb, string(script)+";0")
+	found := eval[[]string](tb, `axe.run({runOnly: ["wcag2a","wcag2aa","wcag21a","wcag21aa","wcag22aa","best-practice"]})
+		.then(r => r.violations.map(v => v.id + ": " + v.help + ": " + v.nodes[0].html.slice(0, 300)))`, chromedp.EvalAwaitPromise)
 	for _, v := range found {
-		tb.t.Errorf("axe: %s: %s: %.300s", v.ID, v.Help, v.Nodes[0].HTML)
+		tb.t.Errorf("axe: %s", v)
+	}
+}
+
+// end closes the tab.
+func (tb *tab) end() {
+	if err := chromedp.Cancel(tb.ctx); err != nil {
+		tb.t.Logf("close the tab: %v", err)
 	}
 }

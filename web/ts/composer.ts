@@ -139,8 +139,9 @@ export class Composer {
     this.form.dataset["sending"] = "true";
     const taken = await this.send(words);
     delete this.form.dataset["sending"];
-    if (taken && this.box.value === words) {
-      this.box.value = "";
+    // What was typed meanwhile stays.
+    if (taken && this.box.value.startsWith(words)) {
+      this.box.value = this.box.value.slice(words.length).trimStart();
       this.input();
     }
   }
