@@ -57,6 +57,7 @@ func build(ctx context.Context, c Config, log *slog.Logger, redactor *audit.Reda
 	if a.sources, err = openSources(ctx, c); err != nil {
 		return nil, err
 	}
+	warnSources(ctx, log, a.sources)
 	a.broker = sse.NewBroker(sse.Options{Backlog: a.store})
 	if err := a.assemble(ctx); err != nil {
 		return nil, err
@@ -160,7 +161,7 @@ func (a *app) handler(addr string) (*web.Server, error) {
 	return web.New(web.Config{
 		Chat: a.service, History: a.store, Audit: a.audit, Hooks: trial,
 		Sources: sourceList{a.sources}, Streams: a.broker, Files: static.Files,
-		Examples: models.Examples, Addr: addr, Notices: a.cfg.notices(), Version: version, Log: a.log,
+		Examples: models.Examples, Addr: addr, Notices: append(a.cfg.notices(), sourceNotices(a.sources)...), Version: version, Log: a.log,
 	})
 }
 

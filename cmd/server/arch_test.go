@@ -23,6 +23,7 @@ var internal = map[string][]string{
 	"internal/sse":                           {},
 	"internal/datasource":                    {"internal/sqlguard"},
 	"internal/datasource/demo":               {},
+	"internal/datasource/dbtest":             {},
 	"internal/agent":                         {"internal/hooks"},
 	"internal/agent/react":                   {"internal/agent", "internal/hooks"},
 	"internal/agent/react/models":            {},
@@ -52,6 +53,7 @@ var external = map[string][]string{
 	"github.com/pingcap/...":              {"internal/sqlguard"},
 	"vitess.io/...":                       {"internal/sqlguard"},
 	"github.com/zricethezav/gitleaks/...": {"internal/audit"},
+	"os/exec":                             {"internal/datasource/dbtest"}, // starts database servers for tests
 	"golang.org/x/mod/...":                {"internal/audit"},
 	"github.com/prometheus/...":           {"web", "cmd/server"},
 	"github.com/caarlos0/env/...":         {"cmd/server"},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,6 +26,9 @@ func TestConfigErrors(t *testing.T) {
 		{name: "a relative folder", environ: []string{`DATAMIND__HOOKS__PATH_ALLOWLIST_EXTRA=["/srv","data"]`}, want: `"data" is not an absolute path`},
 		{name: "not a list", environ: []string{"DATAMIND__HOOKS__PATH_ALLOWLIST_EXTRA=/srv"}, want: "want a JSON list"},
 		{name: "sources", environ: []string{`DATAMIND__DB__SOURCES={"a":"postgres://u:hush@h/x"`}, want: "want a JSON object"},
+		{name: "sources, half a pair", environ: []string{`DATAMIND__DB__SOURCES={"a":{"writer":"postgres://u:hush@h/x"}}`}, want: "want a JSON object"},
+		{name: "sources, misspelt", environ: []string{`DATAMIND__DB__SOURCES={"a":{"reader":"postgres://u:hush@h/x","writter":"postgres://u:hush@h/x"}}`}, want: "want a JSON object"},
+		{name: "sources, empty", environ: []string{`DATAMIND__DB__SOURCES={"a":""}`}, want: "want a JSON object"},
 		{name: "all interfaces", environ: []string{"DATAMIND__HTTP__ADDR=0.0.0.0:8080"}, want: "needs a login"},
 		{name: "all interfaces, short", environ: []string{"DATAMIND__HTTP__ADDR=:8080"}, want: "needs a login"},
 		{name: "all interfaces, IPv6", environ: []string{"DATAMIND__HTTP__ADDR=[::]:8080"}, want: "needs a login"},
@@ -89,7 +93,7 @@ func TestConfigPrecedence(t *testing.T) {
 // TestSecretSettings holds that every setting of a secret type is listed as one.
 func TestSecretSettings(t *testing.T) {
 	c, err := readConfig(t.TempDir(), []string{
-		`DATAMIND__DB__SOURCES={"a":"sqlite:hush"}`, "DATAMIND__DB__DSN=sqlite:hush",
+		`DATAMIND__DB__SOURCES={"a":"sqlite:hush","b":{"reader":"postgres://r:hush@h/b","writer":"postgres://w:hush@h/b"}}`, "DATAMIND__DB__DSN=sqlite:hush",
 		"DATAMIND__LLM__API_KEY=hush", "DATAMIND__LLM__API_BASE=http://127.0.0.1:1", "DATAMIND__LLM__MODEL=m",
 	})
 	if err != nil {
@@ -98,6 +102,14 @@ func TestSecretSettings(t *testing.T) {
 	for _, s := range c.settings {
 		if strings.Contains(s.value, "hush") {
 			t.Errorf("%s = %s", s.name, s.value)
+		}
+	}
+	if b := c.DB.Sources["b"]; b.Reader != "postgres://r:hush@h/b" || b.Writer != "postgres://w:hush@h/b" || c.DB.Sources["a"].Writer != "sqlite:hush" {
+		t.Errorf("sources: %d", len(c.DB.Sources))
+	}
+	for _, shown := range []string{fmt.Sprint(c.DB.Sources), fmt.Sprintf("%+v", c.DB), fmt.Sprintf("%#v", c.DB)} {
+		if strings.Contains(shown, "hush") {
+			t.Errorf("printed: %s", shown)
 		}
 	}
 }

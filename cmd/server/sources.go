@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"maps"
 	"os"
 	"slices"
@@ -24,20 +25,24 @@ const (
 // openSources opens the configured data sources, the default one first. Without
 // any it is the demo database, which is made where there is none.
 func openSources(ctx context.Context, c Config) (_ *datasource.Set, err error) {
-	type named struct{ name, dsn string }
+	type named struct {
+		name     string
+		accounts datasource.Accounts
+	}
 	var list []named
 	if c.DB.DSN != "" {
-		list = append(list, named{defaultSource, string(c.DB.DSN)})
+		list = append(list, named{defaultSource, datasource.Accounts{Writer: string(c.DB.DSN)}})
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.DB.Sources)) {
-		list = append(list, named{name, string(c.DB.Sources[name])})
+		a := c.DB.Sources[name]
+		list = append(list, named{name, datasource.Accounts{Reader: string(a.Reader), Writer: string(a.Writer)}})
 	}
 	if len(list) == 0 {
 		path := c.storage("demo.db")
 		if err := makeDemo(ctx, path); err != nil {
 			return nil, fmt.Errorf("make the demo database: %w", err)
 		}
-		list = append(list, named{demoSource, "sqlite:" + path})
+		list = append(list, named{demoSource, datasource.Accounts{Writer: "sqlite:" + path}})
 	}
 	var open []datasource.Source
 	defer func() {
@@ -48,9 +53,9 @@ func openSources(ctx context.Context, c Config) (_ *datasource.Set, err error) {
 		}
 	}()
 	for _, n := range list {
-		s, err := datasource.Open(ctx, n.name, n.dsn)
+		s, err := datasource.Open(ctx, n.name, n.accounts)
 		if err != nil {
-			return nil, fmt.Errorf("data source %s: %w", n.name, err)
+			return nil, err
 		}
 		open = append(open, s)
 	}
@@ -64,6 +69,35 @@ func makeDemo(ctx context.Context, path string) error {
 		return demo.Create(ctx, path)
 	}
 	return err
+}
+
+// warnSources logs what the sources' accounts may do beyond their purpose.
+func warnSources(ctx context.Context, log *slog.Logger, set *datasource.Set) {
+	eachWarning(set, func(source string, w datasource.Warning) {
+		log.LogAttrs(ctx, slog.LevelWarn, "a database account may do more than it needs", slog.String("source", source), slog.String("warning", w.In("en")))
+	})
+}
+
+// sourceNotices are the same, for every page.
+func sourceNotices(set *datasource.Set) []web.Notice {
+	var list []web.Notice
+	eachWarning(set, func(source string, w datasource.Warning) {
+		list = append(list, web.Notice{Kind: web.NoticeUnguarded, Text: map[string]string{
+			"en":      "Data source " + source + ": " + w.In("en"),
+			"zh-Hans": "数据源 " + source + "：" + w.In("zh-Hans"),
+		}})
+	})
+	return list
+}
+
+func eachWarning(set *datasource.Set, f func(source string, w datasource.Warning)) {
+	for _, name := range set.Names() {
+		if s, ok := set.Get(name); ok {
+			for _, w := range s.Warnings() {
+				f(name, w)
+			}
+		}
+	}
 }
 
 // sourceList shows data sources to the web package.

@@ -1,6 +1,11 @@
 package datasource
 
-import "time"
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
 
 // An Impact is what a text would change. It is shown to the person who is
 // asked, kept with the question, and compared with what happens when the text
@@ -24,38 +29,6 @@ type Impact struct {
 	Reason string `json:"reason,omitempty"`
 
 	unknown unknownReason
-}
-
-// An unknownReason is why an impact is not known.
-type unknownReason struct {
-	code   string // "slow", "busy", "fails"; empty: it is known
-	detail string
-}
-
-// ReasonIn returns the reason in a language, "en" or "zh-Hans"; English for
-// others. It is Reason for an impact that was read from JSON.
-func (i Impact) ReasonIn(lang string) string {
-	if i.unknown.code == "" {
-		return i.Reason
-	}
-	return i.unknown.in(lang)
-}
-
-func (u unknownReason) in(lang string) string {
-	zh := lang == "zh-Hans"
-	switch {
-	case u.code == "slow" && zh:
-		return "在 " + u.detail + " 内无法算出"
-	case u.code == "slow":
-		return "it takes longer than " + u.detail + " to find out"
-	case u.code == "busy" && zh:
-		return "另一个程序正在写入数据库"
-	case u.code == "busy":
-		return "another program is writing to the database"
-	case zh:
-		return "执行会失败：" + u.detail
-	}
-	return "it would fail: " + u.detail
 }
 
 // A TableImpact is an impact on one table. A table that is reached both by the
@@ -90,4 +63,67 @@ func (i Impact) Same(other Impact) bool {
 		}
 	}
 	return i.Digest == "" || other.Digest == "" || i.Digest == other.Digest
+}
+
+// exceededBy reports whether done changes more than i says, by more than one row
+// in a thousand: a count under a thousand has to be met exactly. Fewer rows are
+// no surprise, and other tables are. It is for databases that count before they
+// run a statement rather than while they do.
+func (i Impact) exceededBy(done []TableImpact) bool {
+	shown := map[string]int64{}
+	for _, t := range i.Tables {
+		shown[t.Table] += t.Rows
+	}
+	changed := map[string]int64{}
+	for _, t := range done {
+		changed[t.Table] += t.Rows
+	}
+	for table, rows := range changed {
+		if rows > shown[table]+shown[table]/1000 {
+			return true
+		}
+	}
+	return false
+}
+
+// unagreed returns an error where done changes rows that were there.
+func unagreed(done []TableImpact) error {
+	for _, table := range done {
+		if table.Rows > 0 {
+			return fmt.Errorf("%w: %d existing rows of %s would change", ErrNotConfirmed, table.Rows, table.Table)
+		}
+	}
+	return nil
+}
+
+func sortImpacts(tables []TableImpact) {
+	slices.SortFunc(tables, func(a, b TableImpact) int { return strings.Compare(a.Table, b.Table) })
+}
+
+// beforeAndAfter takes a sample apart. Its columns are the table's own, behind
+// them the values that an update gives to those named by set.
+func beforeAndAfter(sample Rows, set []string) (before, after *Rows) {
+	width := len(sample.Columns) - len(set)
+	if len(sample.Values) == 0 || width <= 0 {
+		return nil, nil
+	}
+	before = &Rows{Columns: sample.Columns[:width]}
+	for _, row := range sample.Values {
+		before.Values = append(before.Values, row[:width])
+	}
+	if len(set) == 0 {
+		return before, nil
+	}
+	after = &Rows{Columns: before.Columns}
+	for _, row := range sample.Values {
+		values := slices.Clone(row[:width])
+		for i, name := range set {
+			at := slices.IndexFunc(before.Columns, func(c Column) bool { return strings.EqualFold(c.Name, name) })
+			if at >= 0 {
+				values[at] = row[width+i]
+			}
+		}
+		after.Values = append(after.Values, values)
+	}
+	return before, after
 }

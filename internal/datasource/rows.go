@@ -8,9 +8,11 @@ import (
 
 // Rows is the bounded result of one statement.
 //
-// A value is as the database has it: int64, float64, string, []byte or nil. A
-// date is the text or number that is stored, and a decimal that is stored as
-// text stays that text.
+// A value is as the database has it: int64, uint64, float64, bool, string,
+// []byte or nil. Of SQLite, a date is the text or number that is stored, and a
+// decimal that is stored as text stays that text. Of the others, what is none
+// of these types, such as a decimal, a date, an interval, an array or JSON, is
+// the text that the database itself writes for it.
 type Rows struct {
 	Columns   []Column
 	Values    [][]any

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 
 	"example.com/datamind/internal/sqlguard"
 )
@@ -30,34 +29,26 @@ type sqliteSource struct {
 func openSQLiteSource(ctx context.Context, name, path string) (*sqliteSource, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
-		return nil, fmt.Errorf("open data source %s: %w", name, err)
+		return nil, err
 	}
 	info, err := os.Stat(path) //nolint:gosec // the operator's setting names the file
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return nil, fmt.Errorf("open data source %s: there is no file %s", name, path)
+		return nil, fmt.Errorf("there is no file %s", path)
 	case err != nil:
-		return nil, fmt.Errorf("open data source %s: %w", name, err)
+		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("open data source %s: %s is not a file", name, path)
+		return nil, fmt.Errorf("%s is not a file", path)
 	}
 	s := &sqliteSource{
 		name:  name,
-		read:  openPool(sqliteDSN(path, false), readers),
-		write: openPool(sqliteDSN(path, true), 1),
+		read:  poolOf(connector{dsn: sqliteDSN(path, false)}, readers),
+		write: poolOf(connector{dsn: sqliteDSN(path, true)}, 1),
 	}
 	if err := s.start(ctx, path); err != nil {
-		return nil, errors.Join(fmt.Errorf("open data source %s: %w", name, sqliteError(err)), s.Close())
+		return nil, errors.Join(sqliteError(err), s.Close())
 	}
 	return s, nil
-}
-
-func openPool(dsn string, n int) *sql.DB {
-	db := sql.OpenDB(connector{dsn: dsn})
-	db.SetMaxOpenConns(n)
-	db.SetMaxIdleConns(n)
-	db.SetConnMaxIdleTime(5 * time.Minute)
-	return db
 }
 
 // start reads the file once, so that one that is not a database is noticed now,
@@ -88,6 +79,10 @@ func (s *sqliteSource) Dialect() sqlguard.Dialect { return sqlguard.SQLite }
 // Judge implements [Source].
 func (s *sqliteSource) Judge() *sqlguard.Judge { return s.judge }
 
+// Warnings implements [Source]. An SQLite file has no accounts: its authorizer
+// holds every statement.
+func (s *sqliteSource) Warnings() []Warning { return nil }
+
 // Close implements [Source]. It waits for running queries.
 func (s *sqliteSource) Close() error {
 	err := errors.Join(s.read.Close(), s.write.Close())
@@ -99,12 +94,9 @@ func (s *sqliteSource) Close() error {
 
 // Query implements [Source].
 func (s *sqliteSource) Query(ctx context.Context, r sqlguard.Report, o Options) ([]Rows, error) {
-	worst, err := effectOf(r)
+	worst, err := permitted(r, o)
 	if err != nil {
 		return nil, err
-	}
-	if worst > sqlguard.Adds && !o.mayChange() {
-		return nil, ErrNotConfirmed
 	}
 	o = o.withDefaults()
 	ctx, cancel := withTimeout(ctx, o.Timeout)
@@ -116,22 +108,6 @@ func (s *sqliteSource) Query(ctx context.Context, r sqlguard.Report, o Options) 
 		return s.vacuum(ctx)
 	}
 	return s.change(ctx, r, o)
-}
-
-// effectOf returns the worst effect of a report and of its statements, and an
-// error for one that nobody may have run.
-func effectOf(r sqlguard.Report) (sqlguard.Effect, error) {
-	if len(r.Statements) == 0 {
-		return sqlguard.Unknown, fmt.Errorf("%w: there is nothing to run", ErrRefused)
-	}
-	worst := r.Effect
-	for _, st := range r.Statements {
-		worst = max(worst, st.Effect)
-	}
-	if worst > sqlguard.Destroys {
-		return worst, fmt.Errorf("%w: what it does is never permitted (%s)", ErrRefused, worst)
-	}
-	return worst, nil
 }
 
 // readAll runs statements that only read.

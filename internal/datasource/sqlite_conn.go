@@ -2,7 +2,6 @@ package datasource
 
 import (
 	"context"
-	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -198,25 +197,4 @@ func (c *lite) count(query string) (int64, error) {
 		return nil
 	})
 	return n, err
-}
-
-// withConn runs f with a connection of db. f must leave no transaction open; it
-// returns [driver.ErrBadConn] where it had to, and the connection is closed.
-func withConn(ctx context.Context, db *sql.DB, f func(*lite) error) (err error) {
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return ended(ctx, err)
-	}
-	defer func() {
-		if e := conn.Close(); err == nil && e != nil && !errors.Is(e, sql.ErrConnDone) {
-			err = e
-		}
-	}()
-	return conn.Raw(func(driverConn any) error {
-		c, ok := driverConn.(*lite)
-		if !ok {
-			return fmt.Errorf("unexpected connection %T", driverConn)
-		}
-		return f(c)
-	})
 }

@@ -70,15 +70,18 @@ func TestOpen(t *testing.T) {
 		{"sqlite:" + garbage, "not an SQLite database"},
 		{"sqlite:", `want an address such as "sqlite:PATH"`},
 		{"/some/path.db", `want an address such as "sqlite:PATH"`},
-		{"postgres://localhost/x", "postgres is not supported yet"},
-		{"mysql://localhost/x", "mysql is not supported yet"},
+		{"oracle://localhost/x", "neither sqlite:, postgres: nor mysql:"},
+		{"postgres://reader:hush@127.0.0.1:1/x?sslmode=disable", "cannot be reached"},
+		{"postgres://reader:hush@host:port/x", "the address is not valid"},
 	} {
-		s, err := Open(t.Context(), "x", test.dsn)
+		s, err := Open(t.Context(), "x", Accounts{Writer: test.dsn})
 		if err == nil {
 			t.Errorf("%s: opened", test.dsn)
 			_ = s.Close()
 		} else if !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v", test.dsn, err)
+		} else if strings.Contains(err.Error(), "hush") {
+			t.Errorf("the error repeats a password: %v", err)
 		}
 	}
 	if _, err := os.Stat(filepath.Join(dir, "missing.db")); !errors.Is(err, os.ErrNotExist) {

@@ -52,11 +52,11 @@ func (s *sqliteSource) Preview(ctx context.Context, r sqlguard.Report) (Impact, 
 func whyUnknown(err error) unknownReason {
 	switch {
 	case errors.Is(err, ErrTimeout):
-		return unknownReason{code: "slow", detail: seconds(previewTime)}
+		return unknownReason{code: unknownSlow, detail: seconds(previewTime)}
 	case errors.Is(err, ErrBusy):
-		return unknownReason{code: "busy"}
+		return unknownReason{code: unknownBusy}
 	}
-	return unknownReason{code: "fails", detail: err.Error()}
+	return unknownReason{code: unknownFails, detail: err.Error()}
 }
 
 // rehearse runs r and takes it back.

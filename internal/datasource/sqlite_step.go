@@ -6,19 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 
 	"github.com/mattn/go-sqlite3"
 
 	"example.com/datamind/internal/sqlguard"
 )
-
-// A budget is what the results of one query may take together.
-type budget struct {
-	rows  int // a statement
-	bytes int // left
-}
 
 // step runs a statement that does what authorize lets through, reads the rows
 // that b has room for and stops there.
@@ -76,7 +69,6 @@ func fetch(raw *sqlite3.SQLiteRows, b *budget) (Rows, error) {
 	out := Rows{Columns: columns(raw)}
 	keepStored(raw)
 	row := make([]driver.Value, len(out.Columns))
-	var text []byte
 	for {
 		switch err := raw.Next(row); {
 		case errors.Is(err, io.EOF):
@@ -85,24 +77,16 @@ func fetch(raw *sqlite3.SQLiteRows, b *budget) (Rows, error) {
 		case err != nil:
 			return Rows{}, err
 		}
-		if len(out.Values) >= b.rows {
-			break
-		}
 		values, err := stored(row)
 		if err != nil {
 			return Rows{}, err
 		}
-		text = appendRow(text[:0], values)
-		if len(text) > b.bytes {
-			if len(out.Values) == 0 {
-				return Rows{}, fmt.Errorf("one row is larger than the %d bytes that are left for the result; select fewer columns, or parts of them with substr", b.bytes)
-			}
+		if ok, err := b.add(&out, values); err != nil {
+			return Rows{}, err
+		} else if !ok {
 			break
 		}
-		b.bytes -= len(text) + len(",")
-		out.Values = append(out.Values, values)
 	}
-	out.Truncated = true
 	out.setStorageTypes()
 	return out, nil
 }
@@ -138,9 +122,6 @@ func stored(row []driver.Value) ([]any, error) {
 	}
 	return values, nil
 }
-
-// discard is the budget of a statement whose rows nobody wants.
-func discard() *budget { return &budget{rows: 0, bytes: math.MaxInt} }
 
 // randomly reports whether a statement picks what it does by chance.
 func randomly(st sqlguard.Statement) bool {

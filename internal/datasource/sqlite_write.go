@@ -151,12 +151,7 @@ func agreed(t *tally, o Options) error {
 	case o.Unasked:
 		return nil
 	}
-	for _, table := range done.Tables {
-		if table.Rows > 0 {
-			return fmt.Errorf("%w: %d existing rows of %s would change", ErrNotConfirmed, table.Rows, table.Table)
-		}
-	}
-	return nil
+	return unagreed(done.Tables)
 }
 
 // changesRows reports whether a statement is one that the engine counts rows of.

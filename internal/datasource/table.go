@@ -6,6 +6,7 @@ type Table struct {
 	View        bool
 	Comment     string
 	Rows        int64 // -1: not known, since counting would take long
+	Approximate bool  // Rows is the database's estimate
 	Fields      []Field
 	ForeignKeys []ForeignKey
 	Indexes     []Index
@@ -15,6 +16,7 @@ type Table struct {
 type Field struct {
 	Name     string
 	Type     string // as declared; may be empty
+	Comment  string
 	Nullable bool
 	Key      bool   // part of the primary key
 	Default  string // an SQL expression; empty: none

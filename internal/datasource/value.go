@@ -36,7 +36,8 @@ func appendRow(b []byte, row []any) []byte {
 
 // AppendValue appends a database value as JSON to b: an integer as a number, or
 // as a string beyond 2⁵³; a real number in the shortest form that reads back
-// the same, infinity as the string "Infinity"; text as a string; bytes, and text
+// the same, infinity as the string "Infinity", what
+// is no number as "NaN"; text as a string; bytes, and text
 // that is not UTF-8, as {"blob":"base64"}.
 func AppendValue(b []byte, v any) []byte {
 	switch v := v.(type) {
@@ -44,8 +45,15 @@ func AppendValue(b []byte, v any) []byte {
 		return append(b, "null"...)
 	case int64:
 		return appendInteger(b, v)
+	case uint64:
+		if v > maxSafeInteger {
+			return append(strconv.AppendUint(append(b, '"'), v, 10), '"')
+		}
+		return strconv.AppendUint(b, v, 10)
 	case float64:
 		return appendReal(b, v)
+	case bool:
+		return strconv.AppendBool(b, v)
 	case string:
 		if !utf8.ValidString(v) {
 			return appendBlob(b, []byte(v))
@@ -74,8 +82,8 @@ func appendReal(b []byte, v float64) []byte {
 		return append(b, `"Infinity"`...)
 	case math.IsInf(v, -1):
 		return append(b, `"-Infinity"`...)
-	case math.IsNaN(v): // SQLite makes NULL of it; no database value is NaN
-		return append(b, "null"...)
+	case math.IsNaN(v): // PostgreSQL has it; SQLite makes NULL of it
+		return append(b, `"NaN"`...)
 	}
 	start := len(b)
 	format := byte('f')

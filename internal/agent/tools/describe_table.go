@@ -44,13 +44,15 @@ type describedTable struct {
 	Columns     []describedColumn     `json:"columns"`
 	ForeignKeys []describedForeignKey `json:"foreign_keys"`
 	Indexes     []describedIndex      `json:"indexes"`
-	Rows        *int64                `json:"rows,omitempty"` // nil: not known, or a view
+	Rows        *int64                `json:"rows,omitempty"`        // nil: not known, or a view
+	Approximate bool                  `json:"approximate,omitempty"` // Rows is an estimate
 	Comment     string                `json:"comment,omitempty"`
 }
 
 type describedColumn struct {
 	Name     string `json:"name"`
 	Type     string `json:"type"`
+	Comment  string `json:"comment,omitempty"`
 	Nullable bool   `json:"nullable"`
 	Key      bool   `json:"key"`
 	Default  string `json:"default,omitempty"`
@@ -93,7 +95,7 @@ func (t DescribeTable) Run(ctx context.Context, u agent.Use) (json.RawMessage, e
 
 func describe(t datasource.Table) describedTable {
 	d := describedTable{
-		Table: t.Name, Type: kindOf(t), Rows: knownRows(t), Comment: t.Comment,
+		Table: t.Name, Type: kindOf(t), Rows: knownRows(t), Approximate: t.Approximate, Comment: t.Comment,
 		Columns:     make([]describedColumn, 0, len(t.Fields)),
 		ForeignKeys: make([]describedForeignKey, 0, len(t.ForeignKeys)),
 		Indexes:     make([]describedIndex, 0, len(t.Indexes)),

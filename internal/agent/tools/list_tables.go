@@ -34,10 +34,11 @@ func (ListTables) Decode(args json.RawMessage) (json.RawMessage, error) {
 func (ListTables) Writes(context.Context, agent.Use) bool { return false }
 
 type listedTable struct {
-	Name    string `json:"name"`
-	Type    string `json:"type"`
-	Rows    *int64 `json:"rows,omitempty"` // nil: not known, or a view
-	Comment string `json:"comment,omitempty"`
+	Name        string `json:"name"`
+	Type        string `json:"type"`
+	Rows        *int64 `json:"rows,omitempty"`        // nil: not known, or a view
+	Approximate bool   `json:"approximate,omitempty"` // Rows is an estimate
+	Comment     string `json:"comment,omitempty"`
 }
 
 // Run implements [agent.Tool].
@@ -55,7 +56,7 @@ func (t ListTables) Run(ctx context.Context, u agent.Use) (json.RawMessage, erro
 	}{Tables: make([]listedTable, 0, len(tables))}
 	for _, table := range tables {
 		out.Tables = append(out.Tables, listedTable{
-			Name: table.Name, Type: kindOf(table), Rows: knownRows(table), Comment: table.Comment,
+			Name: table.Name, Type: kindOf(table), Rows: knownRows(table), Approximate: table.Approximate, Comment: table.Comment,
 		})
 	}
 	return encode(out)

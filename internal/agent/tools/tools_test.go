@@ -52,7 +52,7 @@ func newFixture(tb testing.TB) fixture {
 	if err := conn.Close(); err != nil {
 		tb.Fatal(err)
 	}
-	source, err := datasource.Open(tb.Context(), "shop", "sqlite:"+path)
+	source, err := datasource.Open(tb.Context(), "shop", datasource.Accounts{Writer: "sqlite:" + path})
 	if err != nil {
 		tb.Fatal(err)
 	}
