@@ -63,7 +63,13 @@ func scan(d Dialect, text string) (tokens []token, fault string) {
 	}
 	next := scannerOf(d)
 	tokens = make([]token, 0, len(text)/4+4)
-	var depth nesting
+	var (
+		depth nesting
+		run   *runs
+	)
+	if d == Postgres {
+		run = &runs{}
+	}
 	i := skipMark(text)
 	for i < len(text) {
 		k, end := next(text, i)
@@ -78,7 +84,7 @@ func scan(d Dialect, text string) (tokens []token, fault string) {
 		case word, quoted, literal, number, variable, mark, bad:
 			t := token{kind: k, start: int32(i), end: int32(end)} //nolint:gosec // maxBytes
 			t.depth = depth.enter(k, text[i:end])
-			if depth.deepest > maxDepth {
+			if depth.deepest > maxDepth || run != nil && !run.enter(k, text[i:end]) {
 				return nil, codeTooDeep
 			}
 			tokens = append(tokens, t)

@@ -33,6 +33,9 @@ func cut(d Dialect, text string) (pieces []piece, fault string) {
 // length returns the number of tokens in front of the semicolon that ends the
 // first statement of p.
 func (p piece) length(d Dialect) int {
+	if d == Postgres && p.startsRoutine() {
+		return p.routineLength()
+	}
 	trigger := d == SQLite && p.startsTrigger()
 	for i := range p.tokens {
 		if !p.is(i, ";") {
@@ -58,6 +61,32 @@ func (p piece) startsTrigger() bool {
 		i++
 	}
 	return p.is(i, "TRIGGER")
+}
+
+// startsRoutine reports whether p begins as CREATE FUNCTION does in PostgreSQL.
+func (p piece) startsRoutine() bool {
+	i := 1
+	if p.are(1, "OR", "REPLACE") {
+		i = 3
+	}
+	return p.is(0, "CREATE") && (p.is(i, "FUNCTION") || p.is(i, "PROCEDURE"))
+}
+
+// routineLength is [piece.length] for a routine: in BEGIN ATOMIC … END, every
+// statement ends in a semicolon of its own.
+func (p piece) routineLength() int {
+	open := 0
+	for i := range p.tokens {
+		switch {
+		case p.is(i, "BEGIN") && p.is(i+1, "ATOMIC"), open > 0 && p.is(i, "CASE"):
+			open++
+		case open > 0 && p.is(i, "END"):
+			open--
+		case open == 0 && p.is(i, ";"):
+			return i
+		}
+	}
+	return len(p.tokens)
 }
 
 // skipExplain returns the index behind EXPLAIN or EXPLAIN QUERY PLAN.

@@ -24,6 +24,8 @@ const (
 	codeEngine          = "engine"
 	codeNotListed       = "not_listed"
 	codeNotReadOnly     = "not_read_only"
+	codeSyntax          = "syntax"
+	codeCutDiffers      = "cut_differs"
 
 	codeTransaction   = "transaction"
 	codeAttach        = "attach"
@@ -34,6 +36,33 @@ const (
 	codeInternalTable = "internal_table"
 	codeRollback      = "or_rollback"
 	codeDropDatabase  = "drop_database"
+	codeDropSchema    = "drop_schema"
+
+	codeSession       = "session"
+	codeTimeZone      = "time_zone"
+	codeSearchPath    = "search_path"
+	codeLockTable     = "lock_table"
+	codeCursor        = "cursor"
+	codeOpaque        = "opaque_code"
+	codeAccounts      = "accounts"
+	codeOwner         = "owner"
+	codeAdministers   = "administers"
+	codeFile          = "file"
+	codeProgram       = "program"
+	codeCopyFrom      = "copy_from"
+	codeForeign       = "foreign_data"
+	codeNative        = "native_code"
+	codeLanguage      = "language"
+	codeOtherDatabase = "other_database"
+
+	codeWaits           = "function_waits"
+	codeLocks           = "function_locks"
+	codeServerFunction  = "function_server"
+	codeFileFunction    = "function_file"
+	codeTextFunction    = "function_sql"
+	codeNetworkFunction = "function_network"
+	codeSettingFunction = "function_setting"
+	codeSequence        = "function_sequence"
 
 	codeDeletes         = "deletes"
 	codeUpdates         = "updates"
@@ -49,6 +78,11 @@ const (
 	codeAlters          = "alters"
 	codeStoredCode      = "stored_code"
 	codeRewrites        = "rewrites"
+	codeTruncates       = "truncates"
+	codeMerges          = "merges"
+	codeCalls           = "calls"
+	codeRedefines       = "redefines"
+	codeComments        = "comments"
 )
 
 // In returns the reason in a language, "en" or "zh-Hans"; English for others.
@@ -75,6 +109,15 @@ func (r Reason) texts() (en, zh string) {
 	if en, zh = r.destructive(); en != "" {
 		return en, zh
 	}
+	if en, zh = r.server(); en != "" {
+		return en, zh
+	}
+	if en, zh = r.outside(); en != "" {
+		return en, zh
+	}
+	if en, zh = r.function(); en != "" {
+		return en, zh
+	}
 	return "This kind of statement is not on the list of what may run. Rewrite it as a query, or as INSERT, UPDATE or DELETE.",
 		"此类语句不在允许执行的清单中。请改写为查询，或使用 INSERT、UPDATE、DELETE。"
 }
@@ -86,8 +129,8 @@ func (r Reason) unreadable() (en, zh string) {
 		return "The text is longer than 100,000 bytes. Send a shorter statement, or several smaller ones.",
 			"文本超过 100,000 字节。请缩短语句，或拆成几条较小的语句。"
 	case codeTooDeep:
-		return "The statement is nested deeper than 200 levels. Write it with fewer brackets or sub-queries.",
-			"语句嵌套超过 200 层。请减少括号或子查询的层数。"
+		return "The statement is nested too deeply. Write it with fewer brackets, sub-queries and operators in a chain; a list in IN or = ANY nests nothing.",
+			"语句嵌套过深。请减少括号、子查询和连续运算符的数量；IN 或 = ANY 中的列表不增加嵌套。"
 	case codeNUL:
 		return "The text has a NUL byte, behind which readers differ. Remove it.",
 			"文本中含有 NUL 字节，不同的解析器对其后的内容理解不同。请将其删除。"
@@ -115,6 +158,12 @@ func (r Reason) unreadable() (en, zh string) {
 	case codeEngine:
 		return "The database does not accept the statement: {}. Mend it; db_list_tables and db_describe_table show what there is.",
 			"数据库不接受该语句：{}。请修正；可用 db_list_tables 和 db_describe_table 查看现有的表和列。"
+	case codeSyntax:
+		return "The statement does not parse: {}. Mend it; it is read by the grammar of the session's database.",
+			"无法解析该语句：{}。请修正；语句按本会话数据库的语法解析。"
+	case codeCutDiffers:
+		return "It is not certain where a statement of the text ends, so nothing is run. Send one statement at a time, without unusual quotes.",
+			"无法确定文本中语句的结尾，因此不执行任何语句。请每次只发送一条语句，避免不常见的引号。"
 	case codeNotReadOnly:
 		return "The database says that this {} would write, but not what. Write it as a plain query.",
 			"数据库表示这条 {} 会写入数据，但未说明写入什么。请改写为普通查询。"
@@ -192,6 +241,19 @@ func (r Reason) destructive() (en, zh string) {
 		return "Changes the definition of {}.", "会更改 {} 的定义。"
 	case codeStoredCode:
 		return "Stores code that runs by itself from then on: {}.", "会存储此后自动运行的代码：{}。"
+	case codeTruncates:
+		return "Removes all rows of {}.", "会删除 {} 的所有行。"
+	case codeMerges:
+		return "Overwrites, deletes or adds rows of {}.", "会覆盖、删除或新增 {} 中的行。"
+	case codeCalls:
+		return "Calls {}, a procedure that may change anything: what is in it cannot be seen here.",
+			"会调用存储过程 {}，其内容在此不可见，可能更改任何数据。"
+	case codeRedefines:
+		return "Replaces the definition of {}, if there is one.", "若 {} 已存在，会替换其定义。"
+	case codeComments:
+		return "Replaces the comment on {}.", "会替换 {} 的注释。"
+	case codeSequence:
+		return "{} moves a sequence, which is not undone by a rollback.", "{} 会改变序列的值，回滚也不能恢复。"
 	case codeRewrites:
 		return "Rewrites what is stored ({}); the database is locked meanwhile.",
 			"会重写已存储的内容（{}），期间数据库被锁定。"

@@ -58,8 +58,9 @@ type Report struct {
 
 // A Judge reads texts of one dialect. It is safe for concurrent use.
 type Judge struct {
-	dialect  Dialect
-	compiler Compiler
+	dialect   Dialect
+	compiler  Compiler // of SQLite
+	functions denials  // of the others
 }
 
 // inspectTime bounds one inspection. A database that does not answer by then
@@ -76,7 +77,15 @@ func NewJudge(d Dialect, c Compiler) (*Judge, error) {
 		}
 		return &Judge{dialect: d, compiler: c}, nil
 	case Postgres, MySQL:
-		return &Judge{dialect: d}, nil
+		list := postgresFunctions
+		if d == MySQL {
+			list = mysqlFunctions
+		}
+		functions, err := readDenials(list)
+		if err != nil {
+			return nil, fmt.Errorf("new judge: %w", err)
+		}
+		return &Judge{dialect: d, functions: functions}, nil
 	}
 	return nil, fmt.Errorf("new judge: unknown dialect %q", string(d))
 }
@@ -95,13 +104,14 @@ func (j *Judge) Inspect(ctx context.Context, text string) (report Report) {
 	if fault != "" {
 		return unknown(Reason{Code: fault})
 	}
-	if j.dialect != SQLite {
-		return unknown(Reason{Code: codeNoJudge, Name: string(j.dialect)})
-	}
 	ctx, cancel := context.WithTimeout(ctx, inspectTime)
 	defer cancel()
-	statements, err := j.judgeSQLite(ctx, pieces)
-	if err != nil {
+	statements, err := j.judge(ctx, text, pieces)
+	var refused *refusal
+	switch {
+	case errors.As(err, &refused):
+		return unknown(refused.reason)
+	case err != nil:
 		return unknown(Reason{Code: codeCheckFailed, Name: err.Error()})
 	}
 	report.Statements = statements
@@ -111,6 +121,18 @@ func (j *Judge) Inspect(ctx context.Context, text string) (report Report) {
 		}
 	}
 	return report
+}
+
+// judge judges the pieces of a text.
+func (j *Judge) judge(ctx context.Context, text string, pieces []piece) ([]Statement, error) {
+	switch j.dialect {
+	case SQLite:
+		return j.judgeSQLite(ctx, pieces)
+	case Postgres:
+		return j.judgePostgres(ctx, text, pieces)
+	case MySQL:
+	}
+	return nil, &refusal{Reason{Code: codeNoJudge, Name: string(j.dialect)}}
 }
 
 func unknown(r Reason) Report { return Report{Effect: Unknown, Reason: r} }
