@@ -129,7 +129,7 @@ func TestExtend(t *testing.T) {
 	if es := k.answer(t, q, "confirm"); es.statuses() != "ok" || k.rows(t, "status = 'left'") != 0 {
 		t.Errorf("after the extension: %s", es)
 	}
-	extended := turnEvents(k.events(t, session)).all("approval.extended")
+	extended := k.events(t, session).all("approval.extended")
 	if len(extended) != 10 {
 		t.Errorf("%d events approval.extended", len(extended))
 	}

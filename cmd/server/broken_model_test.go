@@ -73,21 +73,23 @@ func TestModelDown(t *testing.T) {
 // where the operator wrote it.
 func (k *talk) mustNotLeak(t *testing.T, session string) {
 	t.Helper()
-	said := k.transcript(t, session)
+	var all strings.Builder
+	all.WriteString(k.transcript(t, session))
 	for _, path := range []string{"/", "/sessions/" + session, "/audit", "/api/audit", "/api/sessions/" + session, "/api/sources", "/api/sources/main/schema"} {
-		said += string(k.do(t, "GET", path, nil, 200))
+		all.Write(k.do(t, "GET", path, nil, 200))
 	}
 	err := filepath.WalkDir(filepath.Join(k.dir, "storage"), func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
 		data, err := os.ReadFile(path)
-		said += string(data)
+		all.Write(data)
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	said := all.String()
 	for _, secret := range []string{apiKey, k.db, "canary-staff"} {
 		if i := strings.Index(said, secret); i >= 0 {
 			t.Errorf("%q got out: …%.200q…", secret, said[max(0, i-100):])

@@ -133,6 +133,23 @@ func TestReplayRunsOnce(t *testing.T) {
 	k.mustTally(t, session)
 }
 
+// What was confirmed in one session is no consent in another.
+func TestConsentIsOfOneSession(t *testing.T) {
+	t.Parallel()
+	k := serveTalk(t, []string{"DATAMIND__AGENT__CONFIRM=model"}, calls(query("c1", fire)), says("Confirm, please."), says("I wait."))
+	session, other := k.open(t), k.open(t)
+	k.answer(t, k.ask(t, session, "clean up").one(t, "hook_asks_user"), "confirm").mustComplete(t)
+	k.model.Add(calls(claiming("c1", fire)), says("It asks."))
+	if es := k.ask(t, other, "clean up here"); es.statuses() != "requires_confirmation" || k.rows(t, "status = 'left'") != 10 {
+		t.Errorf("in another session: %s", es)
+	}
+	k.model.Add(calls(claiming("c1", fire)), says("Gone."))
+	if es := k.ask(t, session, "go on, then"); es.statuses() != "ok" || k.rows(t, "status = 'left'") != 0 {
+		t.Errorf("in the session of the answer: %s", es)
+	}
+	k.mustTally(t, session)
+}
+
 func TestCancelIsSaid(t *testing.T) {
 	t.Parallel()
 	k := serveTalk(t, nil, calls(query("c1", fire)), says("Confirm, please."))

@@ -82,6 +82,11 @@ func TestHostileRequests(t *testing.T) {
 			t.Errorf("%s for a foreign host: %d", path, status)
 		}
 	}
+	for _, path := range []string{"/static/../go.mod", "/static/..%2f..%2fgo.mod", "/static/%2e%2e/%2e%2e/etc/passwd", "/static//etc/passwd", "/storage/default/audit.jsonl"} {
+		if status, _ := k.send(t, "GET", path, ""); status != http.StatusNotFound {
+			t.Errorf("%s: %d", path, status)
+		}
+	}
 	if n := len(k.model.Requests()); n != 0 {
 		t.Errorf("the model was asked %d times", n)
 	}
@@ -221,7 +226,7 @@ func TestStrangeValues(t *testing.T) {
 	if err := json.Unmarshal(r.Result, &got); err != nil {
 		t.Fatal(err)
 	}
-	want := `[{"blob":"//5B"},{"blob":"AP8="},"9007199254740993","Infinity",null,"","\u001b[31m‮\u0000x"]`
+	want := `[{"blob":"//5B"},{"blob":"AP8="},"9007199254740993","Infinity",null,"","\u001b[31m` + "\u202e" + `\u0000x"]`
 	if jsonOf(got.Rows[0]) != want {
 		t.Errorf("got  %s\nwant %s", jsonOf(got.Rows[0]), want)
 	}

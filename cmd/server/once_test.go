@@ -20,7 +20,7 @@ func (p *product) statusesOf(t *testing.T, n int, path, body string) map[int]int
 	got := map[int]int{}
 	for range n {
 		tabs.Go(func() {
-			resp, err := p.client.Post(p.url+path, "application/json", strings.NewReader(body)) //nolint:noctx // the client has a timeout
+			resp, err := p.client.Post(p.url+path, "application/json", strings.NewReader(body))
 			if err != nil {
 				t.Error(err)
 				return

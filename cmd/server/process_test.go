@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -96,7 +97,7 @@ func memory(t *testing.T, pid int) (now, peak int64) {
 // test.
 func readProc(t *testing.T, pid int, name string) string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("/proc", fmt.Sprint(pid), name))
+	data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), name))
 	if err != nil {
 		t.Skipf("this system does not tell what a process uses: %v", err)
 	}

@@ -91,26 +91,32 @@ func TestRefusesToStart(t *testing.T) {
 		want   string
 	}{
 		{"a record was changed", func(t *testing.T, dir string) {
+			t.Helper()
 			rewrite(t, filepath.Join(dir, storage("audit.jsonl")), `Person 1`, `Person 2`)
 		}, "record "},
 		{"a record is gone", func(t *testing.T, dir string) {
+			t.Helper()
 			path := filepath.Join(dir, storage("audit.jsonl"))
 			lines := strings.SplitAfter(read(t, path), "\n")
 			write(t, path, lines[0]+strings.Join(lines[2:], ""))
 		}, "record 1"},
 		{"the folder is a file", func(t *testing.T, dir string) {
+			t.Helper()
 			if err := os.RemoveAll(filepath.Join(dir, "storage")); err != nil {
 				t.Fatal(err)
 			}
 			write(t, filepath.Join(dir, "storage"), "")
 		}, "storage"},
 		{"a newer schema", func(t *testing.T, dir string) {
+			t.Helper()
 			execIn(t, filepath.Join(dir, storage("datamind.db")), "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, 1)")
 		}, "newer"},
 		{"no database", func(t *testing.T, dir string) {
+			t.Helper()
 			write(t, filepath.Join(dir, storage("datamind.db")), strings.Repeat("no database ", 1000))
 		}, "not a database"},
 		{"the key is gone", func(t *testing.T, dir string) {
+			t.Helper()
 			if err := os.RemoveAll(filepath.Join(dir, "keys")); err != nil {
 				t.Fatal(err)
 			}

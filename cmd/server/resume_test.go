@@ -45,7 +45,7 @@ func TestResume(t *testing.T) {
 		last = es[len(es)-1].ID
 	}
 	want := k.events(t, session)
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // where the connection is cut
+	random := rand.New(rand.NewPCG(1, 2))
 	var got turnEvents
 	after := uint64(0)
 	for after < last {
@@ -183,7 +183,7 @@ func TestLongPoll(t *testing.T) {
 	}
 	got := make(chan int, 1)
 	go func() {
-		resp, err := k.client.Get(k.url + "/api/events?after=0&session=" + session) //nolint:noctx // the client has a timeout
+		resp, err := k.client.Get(k.url + "/api/events?after=0&session=" + session)
 		if err != nil {
 			got <- 0
 			return

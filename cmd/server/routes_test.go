@@ -195,7 +195,7 @@ func TestRenameAndExport(t *testing.T) {
 	session := k.open(t)
 	k.ask(t, session, "Who is *number one*?").mustComplete(t)
 	k.do(t, "PATCH", "/api/sessions/"+session, map[string]any{"title": "  Number one "}, 200)
-	resp, err := k.client.Get(k.url + "/api/sessions/" + session + "/export") //nolint:noctx // the client has a timeout
+	resp, err := k.client.Get(k.url + "/api/sessions/" + session + "/export")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"context"
 	"flag"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -34,15 +32,4 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 	})
-}
-
-// start runs a command in this process and returns what it came to.
-func start(t *testing.T, dir string, environ []string, args ...string) error {
-	t.Helper()
-	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = null.Close() })
-	return run(context.WithoutCancel(t.Context()), process{args: args, environ: environ, dir: dir, stdin: null, stdout: null, stderr: null})
 }

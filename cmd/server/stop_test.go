@@ -22,7 +22,8 @@ func TestStopEndlessQuery(t *testing.T) {
 	s := k.stream(t, session, 0)
 	defer s.close()
 	turn := k.submit(t, session, "count them all")
-	for s.until(t, "turn.tool_call").Call != "c2" {
+	for call := ""; call != "c2"; {
+		call = s.until(t, "turn.tool_call").Call
 	}
 	k.do(t, "POST", "/api/sessions/"+session+"/turns", map[string]any{"text": "still there?"}, 409)
 	k.do(t, "DELETE", "/api/sessions/"+session, nil, 409)
