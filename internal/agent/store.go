@@ -31,7 +31,9 @@ type Store interface {
 	StartTurn(ctx context.Context, t Turn, from State, first Message, told []string, title string) error
 
 	// EndTurn notes that a turn is over and its last event sent. code is empty
-	// for a turn that completed.
+	// for a turn that completed. With [CodeStopped] the consents that the turn
+	// was told and has not used are void: who stops a call that was confirmed
+	// does not want it any more.
 	EndTurn(ctx context.Context, turn string, code Code) error
 
 	AppendMessages(ctx context.Context, session string, m ...Message) error

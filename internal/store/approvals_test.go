@@ -229,6 +229,37 @@ func TestTake(t *testing.T) {
 	}
 }
 
+// TestStoppedTurn stops a turn that was told of a consent: it is used by then, or
+// void.
+func TestStoppedTurn(t *testing.T) {
+	for _, test := range []struct {
+		code agent.Code
+		want bool
+	}{{agent.CodeStopped, false}, {agent.CodeModel, true}, {"", true}} {
+		db := openTemp(t)
+		ctx := t.Context()
+		s := addSession(t, db, "ann", "ses_1")
+		told, untold := addApproval(t, db, s, "apr_1", 1), addApproval(t, db, s, "apr_2", 2)
+		confirm(t, db, told)
+		turn := agent.Turn{ID: "trn_2", Session: s}
+		m := agent.Message{ID: "msg_1", Turn: turn.ID, Role: agent.RoleUser, At: clock()}
+		if err := db.StartTurn(ctx, turn, agent.Idle, m, []string{told.ID}, ""); err != nil {
+			t.Fatal(err)
+		}
+		confirm(t, db, untold) // while the turn runs: it is about the next one
+		if err := db.EndTurn(ctx, turn.ID, test.code); err != nil {
+			t.Fatal(err)
+		}
+		call := hooks.Call{ID: "call", Turn: "trn_3", Session: s.ID, User: "ann"}
+		if _, ok, err := db.Take(ctx, told.Fingerprint, call); ok != test.want || err != nil {
+			t.Errorf("%q: the grant that was told: %v, %v; want %v", test.code, ok, err, test.want)
+		}
+		if _, ok, err := db.Take(ctx, untold.Fingerprint, call); !ok || err != nil {
+			t.Errorf("%q: the other grant: %v, %v", test.code, ok, err)
+		}
+	}
+}
+
 func TestExtendAndExpire(t *testing.T) {
 	db := openTemp(t)
 	ctx := t.Context()

@@ -36,8 +36,13 @@ func (db *DB) StartTurn(ctx context.Context, t agent.Turn, from agent.State, fir
 // EndTurn implements [agent.Store].
 func (db *DB) EndTurn(ctx context.Context, turn string, code agent.Code) error {
 	return db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE turns SET ended_at = ?, code = ? WHERE id = ? AND ended_at IS NULL`,
-			micros(db.now()), code, turn)
+		now := micros(db.now())
+		n, err := changed(ctx, tx, `UPDATE turns SET ended_at = ?, code = ? WHERE id = ? AND ended_at IS NULL`, now, code, turn)
+		if err != nil || n == 0 || code != agent.CodeStopped {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `UPDATE grants SET expires_at = min(expires_at, ?)
+			WHERE used_at IS NULL AND approval IN (SELECT id FROM approvals WHERE told = ?)`, now, turn)
 		return err
 	})
 }
