@@ -58,7 +58,7 @@ func build(ctx context.Context, c Config, log *slog.Logger, redactor *audit.Reda
 		return nil, err
 	}
 	warnSources(ctx, log, a.sources)
-	a.broker = sse.NewBroker(sse.Options{Backlog: a.store})
+	a.broker = sse.NewBroker(sse.Options{Backlog: a.store, IdleAfter: topicIdle})
 	if err := a.assemble(ctx); err != nil {
 		return nil, err
 	}
@@ -124,6 +124,10 @@ func (a *app) engine(ctx context.Context) (agent.Engine, error) {
 		},
 	})
 }
+
+// topicIdle is how long the events of a session that nobody looks at and in which
+// nothing happens stay in memory. The store has them, too.
+const topicIdle = time.Minute
 
 // demoPace is the time between two pieces of the demo model's text.
 const demoPace = 12 * time.Millisecond
