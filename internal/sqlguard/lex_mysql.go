@@ -29,7 +29,7 @@ func scanMySQL(s string, i int) (kind, int) {
 
 func mysqlComment(s string, i int) (kind, int) {
 	inside := s[i+2:]
-	if strings.HasPrefix(inside, "!") || strings.HasPrefix(inside, "M!") {
+	if strings.HasPrefix(inside, "!") || strings.HasPrefix(inside, "M!") || strings.HasPrefix(inside, "T!") {
 		return hidden, len(s)
 	}
 	if n := strings.Index(inside, "*/"); n >= 0 {

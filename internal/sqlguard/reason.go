@@ -19,7 +19,6 @@ const (
 	codeUnclosedComment = "unclosed_comment"
 	codeHiddenComment   = "executable_comment"
 	codeEmpty           = "empty"
-	codeNoJudge         = "no_judge"
 	codeCheckFailed     = "check_failed"
 	codeEngine          = "engine"
 	codeNotListed       = "not_listed"
@@ -83,6 +82,7 @@ const (
 	codeCalls           = "calls"
 	codeRedefines       = "redefines"
 	codeComments        = "comments"
+	codeSecondReader    = "second_reader"
 )
 
 // In returns the reason in a language, "en" or "zh-Hans"; English for others.
@@ -149,9 +149,6 @@ func (r Reason) unreadable() (en, zh string) {
 	case codeEmpty:
 		return "There is nothing to run: the text is empty or only a comment.",
 			"没有可执行的内容：文本为空或只有注释。"
-	case codeNoJudge:
-		return "There is no judge for this dialect yet ({}), so nothing is allowed to run on it.",
-			"尚无此方言（{}）的检查器，因此不允许在其上执行任何语句。"
 	case codeCheckFailed:
 		return "The statement could not be checked, so it is not run: {}. Try again, with a simpler statement if need be.",
 			"无法检查该语句，因此不执行：{}。请重试，必要时简化语句。"
@@ -254,6 +251,9 @@ func (r Reason) destructive() (en, zh string) {
 		return "Replaces the comment on {}.", "会替换 {} 的注释。"
 	case codeSequence:
 		return "{} moves a sequence, which is not undone by a rollback.", "{} 会改变序列的值，回滚也不能恢复。"
+	case codeSecondReader:
+		return "A second parser reads this as a statement that {}, so it is treated as one.",
+			"另一解析器将此语句判定为 {} 类，因此按该类处理。"
 	case codeRewrites:
 		return "Rewrites what is stored ({}); the database is locked meanwhile.",
 			"会重写已存储的内容（{}），期间数据库被锁定。"

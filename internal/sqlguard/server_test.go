@@ -17,7 +17,7 @@ func serverJudge(tb testing.TB, d sqlguard.Dialect) *sqlguard.Judge {
 
 // TestServerCorpus judges every row of the dialects that have parsers.
 func TestServerCorpus(t *testing.T) {
-	for _, d := range []sqlguard.Dialect{sqlguard.Postgres} {
+	for _, d := range []sqlguard.Dialect{sqlguard.Postgres, sqlguard.MySQL} {
 		j := serverJudge(t, d)
 		for _, name := range []string{string(d) + ".jsonl", "own_" + string(d) + ".jsonl"} {
 			for _, r := range readRows(t, name) {

@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 )
 
@@ -59,8 +60,9 @@ type Report struct {
 // A Judge reads texts of one dialect. It is safe for concurrent use.
 type Judge struct {
 	dialect   Dialect
-	compiler  Compiler // of SQLite
-	functions denials  // of the others
+	compiler  Compiler  // of SQLite
+	functions denials   // of the others
+	parsers   sync.Pool // of MySQL's, which one goroutine uses at a time
 }
 
 // inspectTime bounds one inspection. A database that does not answer by then
@@ -131,8 +133,9 @@ func (j *Judge) judge(ctx context.Context, text string, pieces []piece) ([]State
 	case Postgres:
 		return j.judgePostgres(ctx, text, pieces)
 	case MySQL:
+		return j.judgeMySQL(ctx, pieces)
 	}
-	return nil, &refusal{Reason{Code: codeNoJudge, Name: string(j.dialect)}}
+	return nil, fmt.Errorf("unknown dialect %q", string(j.dialect))
 }
 
 func unknown(r Reason) Report { return Report{Effect: Unknown, Reason: r} }
