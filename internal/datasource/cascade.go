@@ -153,10 +153,11 @@ func (c *cascade) rowsOf(i int, r *reached, keys func(columns ...string) string)
 	}
 	var all, recursive []string
 	if i == 0 {
-		if len(columns) == 0 {
+		root := keys(columns...)
+		if root == "" {
 			return ""
 		}
-		all = append(all, keys(columns...))
+		all = append(all, root)
 	}
 	for _, p := range r.by {
 		if p.from == r {
