@@ -44,7 +44,8 @@ func (s *Service) rewatch() {
 	}
 }
 
-// expiries expires approvals when their time is up, until Close.
+// expiries expires approvals when their time is up, until Close, and ends turns
+// that could not be ended before.
 //
 // Timers stand still while a machine sleeps and a wall clock may be set, so
 // that it looks again after a minute whatever it waits for.
@@ -58,6 +59,11 @@ func (s *Service) expiries(ctx context.Context) {
 			return
 		case <-s.wake:
 		case <-timer.C:
+		}
+		if err := s.mendUnended(ctx); err != nil {
+			s.cfg.Log.ErrorContext(ctx, "turns not ended", slog.Any("err", err))
+			timer.Reset(retry)
+			continue
 		}
 		next, err := s.expireDue(ctx)
 		switch {

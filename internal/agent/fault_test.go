@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -113,6 +114,36 @@ func TestEndAcrossAFault(t *testing.T) {
 	}
 	n.endsOnce(ses)
 	n.say(ses, "hello again")
+}
+
+// unsteadyStore fails to move the first session that it is to move.
+type unsteadyStore struct {
+	agent.Store
+	failed atomic.Bool
+}
+
+func (s *unsteadyStore) Move(ctx context.Context, id string, from, to agent.State) error {
+	if !s.failed.Swap(true) {
+		return errors.New("disk full")
+	}
+	return s.Store.Move(ctx, id, from, to)
+}
+
+// A session that could not be moved at its turn's end is, as soon as that can be:
+// it does not take a restart.
+func TestEndAfterAFault(t *testing.T) {
+	r := newRig(t, func(_ *rig, cfg *agent.Config, _ *agent.GateConfig, _ *[]hooks.Rule) {
+		cfg.Store = &unsteadyStore{Store: cfg.Store}
+	}).start()
+	defer r.close()
+	ses := r.session()
+	r.say(ses, "hello")
+	if s := r.settled(ses); s.State != agent.Idle {
+		t.Errorf("the session is %s", s.State)
+	}
+	r.endsOnce(ses)
+	r.say(ses, "hello again")
+	r.endsOnce(ses)
 }
 
 // hitl-20: who asked may be gone; the turn, the question and its answer are not.

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 
@@ -24,8 +25,8 @@ func (s *Service) Start(ctx context.Context) error {
 		return fmt.Errorf("read unfinished turns: %w", err)
 	}
 	for _, c := range cut {
-		if err := s.mend(ctx, c); err != nil {
-			return fmt.Errorf("end interrupted turn %s: %w", c.Turn.ID, err)
+		if err := s.mendLocked(ctx, c); err != nil {
+			return err
 		}
 	}
 	if _, err := s.expireDue(ctx); err != nil {
@@ -51,11 +52,59 @@ func (s *Service) followLocked(ctx context.Context, ses Session) error {
 	return err
 }
 
-// mend ends a turn that a crash cut off. Every step looks at what is stored, so
+func (s *Service) mendLocked(ctx context.Context, c CutTurn) error {
+	defer s.locks.lock(c.Turn.Session.ID)()
+	return s.mend(ctx, c)
+}
+
+// mendUnended ends the turns that could not be ended when they were over, as on
+// a full disk, and lets their sessions go on. Those that run are left alone.
+func (s *Service) mendUnended(ctx context.Context) error {
+	if !s.unended.Swap(false) {
+		return nil
+	}
+	cut, err := s.cfg.Store.Unfinished(ctx)
+	for _, c := range cut {
+		err = errors.Join(err, s.mendSession(ctx, c.Turn.Session))
+	}
+	if err != nil {
+		s.unended.Store(true)
+	}
+	return err
+}
+
+func (s *Service) mendSession(ctx context.Context, ses Session) error {
+	defer s.locks.lock(ses.ID)()
+	if s.running(ses.ID) {
+		return nil
+	}
+	cut, err := s.cfg.Store.Unfinished(ctx) // one that ran a moment ago may have ended
+	if err != nil {
+		return err
+	}
+	for _, c := range cut {
+		if c.Turn.Session.ID != ses.ID {
+			continue
+		}
+		if err := s.mend(ctx, c); err != nil {
+			return err
+		}
+	}
+	if _, err := s.follow(ctx, ses.User, ses.ID, ""); CodeOf(err) != CodeInterrupted {
+		return err
+	}
+	return nil // the next turn starts when the program does
+}
+
+// mend ends a turn that was cut off. It is called under the session's lock. Every step looks at what is stored, so
 // that a crash in the middle of it is mended by the next one.
-func (s *Service) mend(ctx context.Context, c CutTurn) error {
+func (s *Service) mend(ctx context.Context, c CutTurn) (err error) {
 	t := c.Turn
-	defer s.locks.lock(t.Session.ID)()
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("end interrupted turn %s: %w", t.ID, err)
+		}
+	}()
 	s.cfg.Log.WarnContext(ctx, "turn was interrupted", slog.String("turn", t.ID))
 	if !c.Started {
 		s.send(ctx, t, Event{Type: TurnStarted, Text: t.Text})

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -57,9 +58,11 @@ type Service struct {
 	closing bool
 
 	turns sync.WaitGroup // that run
-	wake  chan struct{}  // there is another expiry to wait for
-	quit  chan struct{}  // closed by Close
-	watch sync.WaitGroup // the goroutine that looks after expiries
+	wake  chan struct{}  // there is another expiry to wait for, or something unended
+
+	unended atomic.Bool    // there may be turns that are over and could not be ended
+	quit    chan struct{}  // closed by Close
+	watch   sync.WaitGroup // the goroutine that looks after expiries
 }
 
 // A liveTurn is a turn that runs in this process.

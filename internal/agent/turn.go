@@ -175,8 +175,12 @@ func (s *Service) finish(ctx context.Context, t Turn, tr *transcript, sc *scope,
 	moved := s.settleSession(ctx, t, code != "")
 	s.check(ctx, t, "move session", moved)
 	s.send(ctx, t, end)
-	if moved == nil { // otherwise the row stays open, so that the next start moves the session
-		s.check(ctx, t, "end turn", s.cfg.Store.EndTurn(ctx, t.ID, code))
+	if moved == nil { // otherwise the row stays open, so that the session is moved later
+		moved = s.cfg.Store.EndTurn(ctx, t.ID, code)
+		s.check(ctx, t, "end turn", moved)
+	}
+	if moved != nil {
+		s.unended.Store(true) // see mendUnended
 	}
 	s.leave(t.Session.ID)
 	if _, err := s.follow(ctx, t.Session.User, t.Session.ID, ""); err != nil && CodeOf(err) != CodeInterrupted {
