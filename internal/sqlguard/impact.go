@@ -88,7 +88,11 @@ func (j *Judge) Impact(statement string) (counting Counting, ok bool) {
 		return Counting{}, false
 	}
 	switch j.dialect {
-	case Postgres, MySQL, SQLite:
+	case Postgres:
+		return j.pgImpact(statement, pieces)
+	case MySQL:
+		return j.mysqlImpact(pieces[0])
+	case SQLite:
 	}
 	return Counting{}, false
 }
