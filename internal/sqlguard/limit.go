@@ -3,18 +3,32 @@ package sqlguard
 import "strconv"
 
 // Limit returns text with at most n rows, and false where that cannot be
-// written exactly or where nothing is gained: unless text is one SQLite query
-// that has no LIMIT of its own, and may have more than one row. What it returns
-// has to be judged again, as every rewritten text.
-func (j *Judge) Limit(text string, n int) (string, bool) {
-	if j.dialect != SQLite || n < 0 {
+// written exactly or where nothing is gained: text is to be one query that may
+// have more than n rows. A query that has a LIMIT of its own is left alone in
+// SQLite; in the others a larger one is lowered. What it returns has to be
+// judged again, as every rewritten text.
+func (j *Judge) Limit(text string, n int) (limited string, ok bool) {
+	defer func() {
+		if recover() != nil { // a parser's panic: nothing is rewritten
+			limited, ok = "", false
+		}
+	}()
+	pieces, fault := cut(j.dialect, text)
+	if fault != "" || len(pieces) != 1 || n < 0 {
 		return "", false
 	}
-	pieces, fault := cut(SQLite, text)
-	if fault != "" || len(pieces) != 1 {
-		return "", false
+	switch j.dialect {
+	case SQLite:
+		return sqliteLimit(text, pieces[0], n)
+	case Postgres:
+		return j.pgLimit(pieces[0].String(), n)
+	case MySQL:
+		return j.mysqlLimit(pieces[0], n)
 	}
-	p := pieces[0]
+	return "", false
+}
+
+func sqliteLimit(text string, p piece, n int) (string, bool) {
 	v := verbOf(p)
 	if v.explain || v.name != "SELECT" || !p.mayBeLimited(v.at) || p.oneRow(v.at) {
 		return "", false
