@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -228,6 +229,16 @@ func TestErrorsLeakNothing(t *testing.T) {
 				t.Errorf("the cause is not in the log: %s", f.log)
 			}
 		})
+	}
+}
+
+// TestReadyNeedsAuditLog holds that a server whose log takes no records says so.
+func TestReadyNeedsAuditLog(t *testing.T) {
+	f := newFixture(t)
+	f.audit.broken = errors.New("the file was replaced")
+	w := f.do(request("GET", "/readyz", ``))
+	if w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "audit log") {
+		t.Errorf("status %d: %s", w.Code, w.Body)
 	}
 }
 

@@ -52,6 +52,9 @@ type AuditLog interface {
 	RawRecord(ctx context.Context, seq uint64) ([]byte, error)
 
 	Verify(ctx context.Context) (audit.Report, error)
+
+	// Err returns what keeps the log from taking records, if anything does.
+	Err() error
 }
 
 // Streams is what the event stream needs of the broker. A topic is "user/<id>"

@@ -160,6 +160,7 @@ type fakeAudit struct {
 	filter audit.Filter
 	report audit.Report
 	err    error
+	broken error // that the log takes no records
 }
 
 func (f *fakeAudit) Records(_ context.Context, filter audit.Filter) iter.Seq2[audit.Record, error] {
@@ -189,11 +190,9 @@ func (f *fakeAudit) Record(_ context.Context, seq uint64) (audit.Record, error) 
 	return testRecord, f.err
 }
 
-func (f *fakeAudit) Verify(context.Context) (audit.Report, error) { return f.report, f.err }
+func (f *fakeAudit) Err() error { return f.broken }
 
-func (f *fakeAudit) Checkpoint(context.Context) (audit.Checkpoint, error) {
-	return audit.Checkpoint{}, f.err
-}
+func (f *fakeAudit) Verify(context.Context) (audit.Report, error) { return f.report, f.err }
 
 // fakeRunner is a chain of one answer.
 type fakeRunner struct {

@@ -159,6 +159,9 @@ func TestForeignChange(t *testing.T) {
 				if _, err := l.Append(t.Context(), intent(1)); !errors.Is(err, ErrForeign) {
 					t.Errorf("append: %v, want ErrForeign", err)
 				}
+				if err := l.Err(); !errors.Is(err, ErrForeign) {
+					t.Errorf("state of the log: %v, want ErrForeign", err)
+				}
 			}
 		})
 	}

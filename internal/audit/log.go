@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -46,10 +47,11 @@ type Log struct {
 	index index
 
 	// The rest belongs to run.
-	file   file
-	prev   string // hash of the last record on disk
-	poison error
-	buf    []byte
+	file file
+	prev string // hash of the last record on disk
+	buf  []byte
+
+	poison atomic.Pointer[error] // what keeps it from taking records; nil: nothing
 }
 
 // A request is a record on its way to disk.
@@ -144,13 +146,12 @@ func (l *Log) run() {
 // commit writes and syncs a batch. If it fails, the chain goes on from where
 // it was, as if the batch had never been.
 func (l *Log) commit(batch []*request) error {
-	if l.poison != nil {
-		return l.poison
+	if err := l.Err(); err != nil {
+		return err
 	}
 	seq, size := l.index.len()
 	if err := l.untouched(size); err != nil {
-		l.poison = err
-		return err
+		return l.poisoned(err)
 	}
 	prev := l.prev
 	ts := l.cfg.now().UTC().Format(TimeFormat)
@@ -175,6 +176,21 @@ func (l *Log) commit(batch []*request) error {
 	l.index.add(sizes...)
 	if cap(l.buf) > maxBatch {
 		l.buf = nil // one burst is no reason to keep so much
+	}
+	return nil
+}
+
+// poisoned notes that the log takes no more records because of err.
+func (l *Log) poisoned(err error) error {
+	l.poison.Store(&err)
+	return err
+}
+
+// Err returns what keeps the log from taking records until it is opened anew,
+// [ErrForeign] or [ErrPoisoned], or nil.
+func (l *Log) Err() error {
+	if p := l.poison.Load(); p != nil {
+		return *p
 	}
 	return nil
 }
@@ -207,15 +223,13 @@ func (l *Log) write(size int64) error {
 	}
 	if err != nil {
 		if undo := l.file.Truncate(size); undo != nil {
-			l.poison = fmt.Errorf("%w: %w, and then: %w", ErrPoisoned, err, undo)
-			return l.poison
+			return l.poisoned(fmt.Errorf("%w: %w, and then: %w", ErrPoisoned, err, undo))
 		}
 		return err
 	}
 	if err := l.file.Datasync(); err != nil {
 		// The kernel may have dropped the pages and call the next sync good.
-		l.poison = fmt.Errorf("%w: %w", ErrPoisoned, err)
-		return l.poison
+		return l.poisoned(fmt.Errorf("%w: %w", ErrPoisoned, err))
 	}
 	return nil
 }
