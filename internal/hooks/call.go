@@ -35,8 +35,8 @@ type Call struct {
 	At time.Time
 }
 
-// say returns the sentence in the language of the call's person.
-func (c Call) say(en, zh string) string {
+// Say returns en or zh, whichever is in the language of the call's person.
+func (c Call) Say(en, zh string) string {
 	if strings.HasPrefix(c.Lang, "zh") {
 		return zh
 	}

@@ -160,7 +160,7 @@ func (c *Chain) observe(ctx context.Context, call Call, v *Verdict) {
 		v.Record = record
 		return
 	}
-	reason := call.say("The call cannot be recorded, so it does not happen.", "无法记录此调用，因此不予执行。")
+	reason := call.Say("The call cannot be recorded, so it does not happen.", "无法记录此调用，因此不予执行。")
 	v.Trail = append(v.Trail, Step{Hook: observerName, Action: Denying, Reason: reason, Fault: faultText(err)})
 	if !v.denied() {
 		v.Decision, v.Hook = Deny{Reason: reason}, observerName

@@ -73,7 +73,7 @@ func (p *passing) judge(ctx context.Context) Verdict {
 			}
 			if rewrites[i]++; rewrites[i] > maxRewrites {
 				return p.deny(slots[i].Hook.Name(), fmt.Errorf("rewrote the call more than %d times", maxRewrites),
-					p.call.say("The hooks do not agree about how to rewrite the call.", "各个钩子对如何改写此调用没有达成一致。"))
+					p.call.Say("The hooks do not agree about how to rewrite the call.", "各个钩子对如何改写此调用没有达成一致。"))
 			}
 			p.call.Payload = bytes.Clone(d.Payload)
 			version++
@@ -98,7 +98,7 @@ func (p *passing) consult(ctx context.Context, s slot) Decision {
 	} else {
 		step.Fault = faultText(o.fault)
 		if s.closed() || ctx.Err() != nil {
-			d = Deny{Reason: fmt.Sprintf(p.call.say("The hook %s failed, so the call is refused.", "钩子 %s 出错，因此拒绝此调用。"), step.Hook)}
+			d = Deny{Reason: fmt.Sprintf(p.call.Say("The hook %s failed, so the call is refused.", "钩子 %s 出错，因此拒绝此调用。"), step.Hook)}
 		}
 	}
 	switch d := d.(type) {
@@ -120,12 +120,12 @@ func (p *passing) worded(s slot, d Decision) Decision {
 	switch d := d.(type) {
 	case Deny:
 		if d.Reason == "" {
-			d.Reason = fmt.Sprintf(p.call.say("The hook %s refuses the call.", "钩子 %s 拒绝此调用。"), s.Hook.Name())
+			d.Reason = fmt.Sprintf(p.call.Say("The hook %s refuses the call.", "钩子 %s 拒绝此调用。"), s.Hook.Name())
 		}
 		return d
 	case AskUser:
 		if d.Prompt == "" {
-			d.Prompt = fmt.Sprintf(p.call.say("The hook %s asks whether the call may run.", "钩子 %s 询问是否允许此调用。"), s.Hook.Name())
+			d.Prompt = fmt.Sprintf(p.call.Say("The hook %s asks whether the call may run.", "钩子 %s 询问是否允许此调用。"), s.Hook.Name())
 		}
 		return d
 	case Allow, Rewrite:
@@ -154,7 +154,7 @@ func (p *passing) settle(ctx context.Context, asks []asked, v *Verdict) {
 		v.Fingerprint, err = p.call.Fingerprint(question)
 	}
 	if err != nil {
-		*v = p.deny(hook, err, p.call.say("The arguments cannot be put into one form, so nobody can be asked about them.",
+		*v = p.deny(hook, err, p.call.Say("The arguments cannot be put into one form, so nobody can be asked about them.",
 			"参数无法规范化，因此无法就其征求确认。"))
 		return
 	}
@@ -163,7 +163,7 @@ func (p *passing) settle(ctx context.Context, asks []asked, v *Verdict) {
 	if p.chain.grants == nil {
 		return
 	}
-	unknown := p.call.say("Whether somebody agreed to the call cannot be found out, so it is refused.",
+	unknown := p.call.Say("Whether somebody agreed to the call cannot be found out, so it is refused.",
 		"无法查明此调用是否已获同意，因此拒绝。")
 	g, ok, err := p.chain.take(ctx, v.Fingerprint, p.call)
 	switch {

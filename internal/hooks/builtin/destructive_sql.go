@@ -13,7 +13,7 @@ import (
 
 // DestructiveSQL asks about statements that change or destroy data, denies
 // those that destroy a database or schema or reach out of it, and denies what
-// does not parse. What the effects lead to is one table: see [sqlguard.Effect].
+// does not parse. What an effect leads to is one table: [sqlguard.Effect.Ruling].
 //
 // A question's details are {"sql","effect","statements":[{"verb","effect","tables"}]}.
 type DestructiveSQL struct {
@@ -26,19 +26,6 @@ var _ hooks.Hook = DestructiveSQL{}
 // Name implements [hooks.Hook].
 func (DestructiveSQL) Name() string { return "destructive_sql" }
 
-// ruling is what an effect leads to. It is the whole table.
-func ruling(e sqlguard.Effect) hooks.Action {
-	switch e {
-	case sqlguard.Reads, sqlguard.Adds:
-		return hooks.Allowing
-	case sqlguard.Changes, sqlguard.Destroys:
-		return hooks.Asking
-	case sqlguard.DestroysAll, sqlguard.Administers, sqlguard.Unknown:
-		return hooks.Denying
-	}
-	return hooks.Denying
-}
-
 // Decide implements [hooks.Hook].
 func (h DestructiveSQL) Decide(ctx context.Context, c hooks.Call) (hooks.Decision, error) {
 	q, refusal := inspect(ctx, c, h.Args, h.Judge)
@@ -48,11 +35,11 @@ func (h DestructiveSQL) Decide(ctx context.Context, c hooks.Call) (hooks.Decisio
 	case q == nil:
 		return hooks.Allow{}, nil
 	}
-	switch ruling(worst(q.report)) {
-	case hooks.Allowing:
+	switch worst(q.report).Ruling() {
+	case sqlguard.Allow:
 		return hooks.Allow{}, nil
-	case hooks.Asking:
-		details, err := json.Marshal(detailsOf(q))
+	case sqlguard.Ask:
+		details, err := json.Marshal(details{q.sql, worst(q.report).String(), q.report.Check("", c.Lang).Statements})
 		if err != nil {
 			return nil, fmt.Errorf("describe SQL: %w", err)
 		}
@@ -61,34 +48,15 @@ func (h DestructiveSQL) Decide(ctx context.Context, c hooks.Call) (hooks.Decisio
 			Details:     details,
 			ConfirmArgs: json.RawMessage(`{"confirm_destructive":true}`),
 		}, nil
-	case hooks.Denying, hooks.Rewriting:
 	}
 	return hooks.Deny{Reason: why(c, q.report)}, nil
 }
 
 // details are what a person is shown under the question.
 type details struct {
-	SQL        string      `json:"sql"`
-	Effect     string      `json:"effect"`
-	Statements []statement `json:"statements"`
-}
-
-type statement struct {
-	Verb   string   `json:"verb"`
-	Effect string   `json:"effect"`
-	Tables []string `json:"tables"`
-}
-
-func detailsOf(q *question) details {
-	d := details{SQL: q.sql, Effect: worst(q.report).String(), Statements: []statement{}}
-	for _, s := range q.report.Statements {
-		d.Statements = append(d.Statements, statement{
-			Verb:   s.Verb,
-			Effect: s.Effect.String(),
-			Tables: append([]string{}, s.Tables...),
-		})
-	}
-	return d
+	SQL        string                    `json:"sql"`
+	Effect     string                    `json:"effect"`
+	Statements []sqlguard.CheckStatement `json:"statements"`
 }
 
 // prompt is the question in words: what would be done, to which tables.
@@ -96,7 +64,7 @@ func prompt(c hooks.Call, r sqlguard.Report) string {
 	var did, where []string
 	unbounded := false
 	for _, s := range r.Statements {
-		if ruling(s.Effect) != hooks.Asking {
+		if s.Effect.Ruling() != sqlguard.Ask {
 			continue
 		}
 		if !slices.Contains(did, s.Verb) {
@@ -109,21 +77,21 @@ func prompt(c hooks.Call, r sqlguard.Report) string {
 		}
 		unbounded = unbounded || !s.Bounded && (s.Verb == "UPDATE" || s.Verb == "DELETE")
 	}
-	tables := strings.Join(where, say(c, ", ", "、"))
+	tables := strings.Join(where, c.Say(", ", "、"))
 	var words []string
 	if reason := r.Reason.In(c.Lang); r.Reason.Code != "" && len(r.Statements) == 1 {
 		words = append(words, reason)
 		if len(where) > 1 {
-			words = append(words, fmt.Sprintf(say(c, "Tables: %s.", "涉及的表：%s。"), tables))
+			words = append(words, fmt.Sprintf(c.Say("Tables: %s.", "涉及的表：%s。"), tables))
 		}
 	} else {
 		words = append(words, what(c, worst(r), strings.Join(did, ", "), tables))
 	}
 	if unbounded {
-		words = append(words, say(c, "It has no WHERE: every row is affected.", "语句没有 WHERE 条件：所有行都会受影响。"))
+		words = append(words, c.Say("It has no WHERE: every row is affected.", "语句没有 WHERE 条件：所有行都会受影响。"))
 	}
-	words = append(words, say(c, "Run it?", "是否执行？"))
-	return strings.Join(words, say(c, " ", ""))
+	words = append(words, c.Say("Run it?", "是否执行？"))
+	return strings.Join(words, c.Say(" ", ""))
 }
 
 func what(c hooks.Call, e sqlguard.Effect, verbs, tables string) string {
@@ -132,7 +100,7 @@ func what(c hooks.Call, e sqlguard.Effect, verbs, tables string) string {
 		en, zh = "This %s destroys data or definitions", "该 %s 语句会销毁数据或定义"
 	}
 	if tables != "" {
-		return fmt.Sprintf(say(c, en+" (%s).", zh+"（%s）。"), verbs, tables)
+		return fmt.Sprintf(c.Say(en+" (%s).", zh+"（%s）。"), verbs, tables)
 	}
-	return fmt.Sprintf(say(c, en+".", zh+"。"), verbs)
+	return fmt.Sprintf(c.Say(en+".", zh+"。"), verbs)
 }

@@ -53,7 +53,7 @@ func (h PathAllowlist) Decide(_ context.Context, c hooks.Call) (hooks.Decision, 
 		}
 		paths, ok := list(value)
 		if !ok {
-			return hooks.Deny{Reason: fmt.Sprintf(say(c, "The argument %q is not a path.", "参数 %q 不是路径。"), name)}, nil
+			return hooks.Deny{Reason: fmt.Sprintf(c.Say("The argument %q is not a path.", "参数 %q 不是路径。"), name)}, nil
 		}
 		for _, p := range paths {
 			if err := h.admit(p); err != nil {
@@ -98,15 +98,15 @@ func refusal(c hooks.Call, p string, err error) string {
 	if len(p) > limit {
 		p = strings.ToValidUTF8(p[:limit], "") + "…"
 	}
-	format := say(c, "The path %q cannot be checked, so it is refused.", "无法检查路径 %q，因此拒绝访问。")
+	format := c.Say("The path %q cannot be checked, so it is refused.", "无法检查路径 %q，因此拒绝访问。")
 	switch {
 	case errors.Is(err, errForm):
-		format = say(c, "The path %q is not a plain file path. Give a path without ~, URL scheme, backslashes and invisible characters.",
+		format = c.Say("The path %q is not a plain file path. Give a path without ~, URL scheme, backslashes and invisible characters.",
 			"路径 %q 不是普通文件路径。请勿使用 ~、URL 前缀、反斜杠或不可见字符。")
 	case errors.Is(err, errOutside):
-		format = say(c, "The path %q is outside the folders that the agent may use.", "路径 %q 不在允许智能体使用的文件夹内。")
+		format = c.Say("The path %q is outside the folders that the agent may use.", "路径 %q 不在允许智能体使用的文件夹内。")
 	case errors.Is(err, errSecret):
-		format = say(c, "The path %q may hold secrets and stays closed.", "路径 %q 可能含有机密，禁止访问。")
+		format = c.Say("The path %q may hold secrets and stays closed.", "路径 %q 可能含有机密，禁止访问。")
 	}
 	return fmt.Sprintf(format, p)
 }

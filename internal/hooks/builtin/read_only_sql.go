@@ -29,7 +29,7 @@ func (h ReadOnlySQL) Decide(ctx context.Context, c hooks.Call) (hooks.Decision, 
 	case worst(q.report) == sqlguard.Unknown:
 		return hooks.Deny{Reason: why(c, q.report)}, nil
 	}
-	return hooks.Deny{Reason: say(c,
+	return hooks.Deny{Reason: c.Say(
 		"The database is set to read only: only queries may run. Answer with what can be read.",
 		"数据库已设为只读：只能执行查询。请用可读取的数据作答。")}, nil
 }

@@ -45,7 +45,7 @@ func (h RowLimit) Decide(ctx context.Context, c hooks.Call) (hooks.Decision, err
 	if err != nil {
 		return nil, err
 	}
-	return hooks.Rewrite{Payload: payload, Reason: fmt.Sprintf(say(c,
+	return hooks.Rewrite{Payload: payload, Reason: fmt.Sprintf(c.Say(
 		"LIMIT %d was added: a result has at most %d rows, and the last one only shows that there are more.",
 		"已添加 LIMIT %d：结果最多 %d 行，多出的一行只用于判断是否还有更多。"), h.Max+1, h.Max)}, nil
 }

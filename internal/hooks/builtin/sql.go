@@ -33,12 +33,12 @@ func ask(c hooks.Call, args map[string]string, judge func(source string) Judge, 
 	}
 	sql, err := sqlOf(c.Payload, arg)
 	if err != nil {
-		return nil, &hooks.Deny{Reason: fmt.Sprintf(say(c,
+		return nil, &hooks.Deny{Reason: fmt.Sprintf(c.Say(
 			"The SQL cannot be read from the arguments: %v.", "无法从参数中读取 SQL：%v。"), err)}
 	}
 	q := &question{arg: arg, sql: sql}
 	if err := q.put(judge, c.Source, use); err != nil {
-		return nil, &hooks.Deny{Reason: fmt.Sprintf(say(c,
+		return nil, &hooks.Deny{Reason: fmt.Sprintf(c.Say(
 			"The SQL cannot be judged: %v.", "无法判定此 SQL：%v。"), err)}
 	}
 	return q, nil
@@ -101,11 +101,11 @@ func why(c hooks.Call, r sqlguard.Report) string {
 	}
 	switch worst(r) {
 	case sqlguard.DestroysAll:
-		return say(c, "It would destroy a whole database or schema.", "它会销毁整个数据库或模式。")
+		return c.Say("It would destroy a whole database or schema.", "它会销毁整个数据库或模式。")
 	case sqlguard.Administers:
-		return say(c, "It would administer the database server or reach out of the database.", "它会管理数据库服务器，或触及数据库之外。")
+		return c.Say("It would administer the database server or reach out of the database.", "它会管理数据库服务器，或触及数据库之外。")
 	case sqlguard.Unknown:
-		return say(c, "It is not understood in whole, so nobody can say what it would do.", "无法完全理解该语句，因此无法判断其后果。")
+		return c.Say("It is not understood in whole, so nobody can say what it would do.", "无法完全理解该语句，因此无法判断其后果。")
 	case sqlguard.Reads, sqlguard.Adds, sqlguard.Changes, sqlguard.Destroys:
 	}
 	return ""
