@@ -126,7 +126,7 @@ func (g *Gate) Before(ctx context.Context, t Turn, tool Tool, tc ToolCall) Rulin
 	case tool == nil:
 		g.refuse(ctx, t, &r, Denied, "there is no tool of this name")
 	case err != nil:
-		g.refuse(ctx, t, &r, Failed, "the arguments are not valid: "+publicText(err))
+		g.refuse(ctx, t, &r, Failed, undecoded(err))
 	case ctx.Err() != nil:
 		g.refuse(ctx, t, &r, Failed, "the turn was stopped before this could run")
 	case !scopeOf(ctx).count(): // what was refused above does not count

@@ -153,6 +153,15 @@ func publicText(err error) string {
 	return err.Error()
 }
 
+// undecoded says why a call's arguments were not taken: an [*Error] speaks for
+// itself, other errors are about what the model wrote.
+func undecoded(err error) string {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Message
+	}
+	return "the arguments are not valid: " + err.Error()
+}
+
 // validJSON is args, or where they are no JSON, an object that holds them as
 // text: events and records can't carry anything else.
 func validJSON(args json.RawMessage) json.RawMessage {

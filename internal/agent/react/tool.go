@@ -68,7 +68,9 @@ type broken struct {
 }
 
 // Decode implements [agent.Tool].
-func (b broken) Decode(json.RawMessage) (json.RawMessage, error) { return nil, errors.New(b.reason) }
+func (b broken) Decode(json.RawMessage) (json.RawMessage, error) {
+	return nil, agent.Errorf(agent.CodeInvalid, "%s", b.reason)
+}
 
 // takesNothing reports whether a call without any arguments is a whole call of t.
 func takesNothing(t agent.Tool) bool {
