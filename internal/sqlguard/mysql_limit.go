@@ -42,8 +42,8 @@ func (j *Judge) mysqlLimit(p piece, n int) (string, bool) {
 		return "", false
 	}
 	*limit, *set = nil, nil
-	before, ok1 := mysqlRestore(old)
-	after, ok2 := mysqlRestore(fresh)
+	before, ok1 := mysqlShape(old)
+	after, ok2 := mysqlShape(fresh)
 	if !ok1 || !ok2 || before != after || !sqlparserAgrees(p.bare(), pieces[0].bare(), n) {
 		return "", false
 	}
@@ -115,12 +115,20 @@ func sameLimit(old, fresh *ast.Limit, n int) bool {
 	return ok1 && ok2 && a == b
 }
 
+// mysqlFlags are how trees are written.
+const mysqlFlags = format.RestoreStringSingleQuotes | format.RestoreStringEscapeBackslash |
+	format.RestoreKeyWordUppercase | format.RestoreNameBackQuotes |
+	format.RestoreSpacesAroundBinaryOperation | format.RestoreStringWithoutDefaultCharset
+
 // mysqlRestore returns a tree as text.
-func mysqlRestore(n ast.Node) (string, bool) {
-	const flags = format.RestoreStringSingleQuotes | format.RestoreStringEscapeBackslash |
-		format.RestoreKeyWordUppercase | format.RestoreNameBackQuotes |
-		format.RestoreSpacesAroundBinaryOperation | format.RestoreStringWithoutDefaultCharset |
-		format.RestoreBracketAroundBinaryOperation
+func mysqlRestore(n ast.Node) (string, bool) { return mysqlWrite(n, mysqlFlags) }
+
+// mysqlShape returns a tree as text that shows what binds to what.
+func mysqlShape(n ast.Node) (string, bool) {
+	return mysqlWrite(n, mysqlFlags|format.RestoreBracketAroundBinaryOperation)
+}
+
+func mysqlWrite(n ast.Node, flags format.RestoreFlags) (string, bool) {
 	var b strings.Builder
 	if err := n.Restore(format.NewRestoreCtx(flags, &b)); err != nil {
 		return "", false

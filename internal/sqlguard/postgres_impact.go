@@ -64,7 +64,7 @@ func pgWhole(tables []*pgquery.RangeVar, all bool) ([]CountedTable, bool) {
 		if !ok {
 			return nil, false
 		}
-		t := CountedTable{Table: pgName(r), Total: total, quote: pgQuote}
+		t := CountedTable{Table: pgName(r), Total: total, quote: ansiQuote}
 		if all {
 			t.Count = total
 		}
@@ -104,7 +104,7 @@ func (j *Judge) pgCount(t pgTarget) ([]CountedTable, bool) {
 	if a := t.table.Alias; a != nil {
 		target = a.Aliasname
 	}
-	c := CountedTable{Table: pgName(t.table), quote: pgQuote, target: pgQuote(target)}
+	c := CountedTable{Table: pgName(t.table), quote: ansiQuote, target: ansiQuote(target)}
 	var ok bool
 	if c.Total, ok = pgTotal(t.table); !ok {
 		return nil, false

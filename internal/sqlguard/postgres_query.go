@@ -99,4 +99,4 @@ func pgExists(others []*pgquery.Node, where *pgquery.Node) *pgquery.Node {
 	}}}
 }
 
-func pgQuote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+func ansiQuote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
