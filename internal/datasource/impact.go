@@ -127,3 +127,16 @@ func beforeAndAfter(sample Rows, set []string) (before, after *Rows) {
 	}
 	return before, after
 }
+
+// reach adds rows that are reached through foreign keys. A row that one key sets
+// and another deletes counts twice, as it may when it happens.
+func (i *Impact) reach(one TableImpact) {
+	for n := range i.Tables {
+		if t := &i.Tables[n]; t.Cascade && t.Table == one.Table {
+			t.Rows += one.Rows
+			return
+		}
+	}
+	one.Cascade = true
+	i.Tables = append(i.Tables, one)
+}

@@ -13,10 +13,12 @@ import (
 //
 // What only reads runs in a read-only transaction of a session that is read-only
 // itself, as the reader where there is one. With one account for both that is
-// weaker than elsewhere: the session's setting is what stops DDL, which commits
-// at once and cannot be taken back, and it stops nothing that is not data, such
-// as KILL, SET GLOBAL or SELECT … INTO OUTFILE by an account that may. Only a
-// reader without those rights does; [Source.Warnings] says where it has them.
+// weaker than elsewhere. The session's setting stops DDL, which commits at once
+// and ends a transaction; but a stored procedure, or MariaDB's BEGIN NOT ATOMIC,
+// can change the setting and begin a transaction of its own. And nothing that is
+// not data is stopped, such as KILL, SET GLOBAL or SELECT … INTO OUTFILE, for an
+// account that may. Only a reader without those rights stops all of it, and
+// [Source.Warnings] says where they are.
 type mysqlSource struct {
 	name     string
 	read     *sql.DB
@@ -99,19 +101,20 @@ func (s *mysqlSource) readAll(ctx context.Context, r sqlguard.Report, o Options)
 	b := &budget{bytes: o.MaxBytes}
 	err := withConn(ctx, s.read, func(c *myLink) error {
 		return c.transaction(ctx, "START TRANSACTION READ ONLY", func() error {
-			for _, st := range r.Statements {
-				if err := c.holds(); err != nil {
+			for i, st := range r.Statements {
+				if err := c.holds(i, len(r.Statements)); err != nil {
 					return err
+				}
+				if !queries(st.Verb) {
+					c.spend() // it may set something in the session
 				}
 				b.rows = o.MaxRows
 				rows, err := c.step(st.Text, b, false)
 				if err != nil {
 					return err
 				}
+				rows.Affected = 0
 				results = append(results, rows)
-				if !queries(st.Verb) {
-					c.spend() // it may have set something in the session
-				}
 			}
 			return errRollback
 		})

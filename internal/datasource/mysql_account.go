@@ -36,8 +36,8 @@ func (c *myLink) warnings(alone bool) ([]Warning, error) {
 			"即使在只读事务中，也能读写服务器上的文件并更改其设置：拥有 "+list)}, nil
 	case alone:
 		return []Warning{warnOneAccount(user,
-			"which is all that stops statements such as DROP TABLE: this database commits them at once and cannot take them back",
-			"只有它能阻止 DROP TABLE 之类的语句：此数据库会立即提交，无法撤销")}, nil
+			"which a stored procedure can leave, and what it then does cannot be taken back where this database commits at once, as it does DROP TABLE",
+			"存储过程可以脱离该事务，而此数据库对 DROP TABLE 之类的语句会立即提交，无法撤销")}, nil
 	case len(more) > 0:
 		return []Warning{warnReader(user, "may do more than read: it has "+list, "不只能读取：还拥有 "+list)}, nil
 	}

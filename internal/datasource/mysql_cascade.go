@@ -77,7 +77,7 @@ func (e *myEstimate) cascade(table string, updated []string, t sqlguard.CountedT
 	if err != nil {
 		return err
 	}
-	own := e.impact.Tables[len(e.impact.Tables)-1].Rows
+	own := e.impact.Tables[len(e.impact.Tables)-1].Rows // the root's, which was added last
 	for i, r := range c.reached {
 		n := number(rows[0][i])
 		if i == 0 {
@@ -90,7 +90,7 @@ func (e *myEstimate) cascade(table string, updated []string, t sqlguard.CountedT
 		if err != nil {
 			return err
 		}
-		e.impact.Tables = append(e.impact.Tables, TableImpact{Table: r.table, Rows: n, Total: total, Cascade: true})
+		e.impact.reach(TableImpact{Table: r.table, Rows: n, Total: total})
 	}
 	return nil
 }

@@ -93,6 +93,7 @@ type myLink struct {
 	id        string // the connection's number on the server
 	maria     bool
 	readOnly  string // the variable that says that the session is
+	began     int64  // see controls
 
 	mu    sync.Mutex
 	spent bool

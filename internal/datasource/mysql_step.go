@@ -109,8 +109,10 @@ func (c *myLink) timeLimit(d time.Duration) string {
 	return fmt.Sprintf("SET SESSION max_execution_time = %d", d.Milliseconds())
 }
 
-// holds makes sure that the session is still read-only.
-func (c *myLink) holds() error {
+// holds makes sure, before statement i of a text of n, that the session is still
+// read-only and that no earlier statement has ended the transaction: the server
+// counts how often it was told to begin or end one.
+func (c *myLink) holds(i, n int) error {
 	rows, err := c.own("SELECT " + c.readOnly)
 	if err != nil {
 		return err
@@ -119,5 +121,32 @@ func (c *myLink) holds() error {
 		c.spend()
 		return fmt.Errorf("%w: the session is not read-only any more", ErrRefused)
 	}
+	if n == 1 {
+		return nil
+	}
+	controls, err := c.controls()
+	if err != nil {
+		return err
+	}
+	if i > 0 && controls != c.began {
+		c.spend()
+		return fmt.Errorf("%w: a statement ended the transaction that it runs in", ErrRefused)
+	}
+	c.began = controls
 	return nil
+}
+
+// controls returns how many statements about transactions and settings the
+// session has had.
+func (c *myLink) controls() (int64, error) {
+	rows, err := c.own(`SHOW SESSION STATUS WHERE Variable_name IN ('Com_begin', 'Com_commit', 'Com_rollback', 'Com_savepoint',
+	'Com_rollback_to_savepoint', 'Com_release_savepoint', 'Com_set_option')`)
+	if err != nil {
+		return 0, err
+	}
+	var n int64
+	for _, row := range rows {
+		n += number(row[1])
+	}
+	return n, nil
 }

@@ -68,7 +68,7 @@ func (e *pgEstimate) cascade(table string, updated []string, t sqlguard.CountedT
 	if err != nil {
 		return err
 	}
-	own := e.impact.Tables[len(e.impact.Tables)-1].Rows
+	own := e.impact.Tables[len(e.impact.Tables)-1].Rows // the root's, which was added last
 	for i, r := range c.reached {
 		n := number(rows[0][i])
 		if i == 0 {
@@ -91,7 +91,7 @@ FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = $1::
 	if err != nil {
 		return err
 	}
-	e.impact.Tables = append(e.impact.Tables, TableImpact{Table: rows[0][0], Rows: n, Total: number(rows[0][1]), Cascade: true})
+	e.impact.reach(TableImpact{Table: rows[0][0], Rows: n, Total: number(rows[0][1])})
 	return e.triggers(rows[0][2], "")
 }
 

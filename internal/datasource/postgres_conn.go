@@ -179,11 +179,16 @@ func (c *pgLink) interruptible(ctx context.Context, f func() error) error {
 	return postgresError(err)
 }
 
+// spend makes the connection one that is not used again.
+func (c *pgLink) spend() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.spent = true
+}
+
 // cancel tells the server once to end what the connection is doing.
 func (c *pgLink) cancel() {
-	c.mu.Lock()
-	c.spent = true
-	c.mu.Unlock()
+	c.spend()
 	ctx, cancel := context.WithTimeout(context.Background(), cancelTime)
 	defer cancel()
 	_ = c.conn.CancelRequest(ctx) // where it fails, all is read and thrown away
@@ -191,9 +196,7 @@ func (c *pgLink) cancel() {
 
 // interrupt tells the server to cancel, until done.
 func (c *pgLink) interrupt(ctx context.Context, done <-chan struct{}) {
-	c.mu.Lock()
-	c.spent = true
-	c.mu.Unlock()
+	c.spend()
 	ctx, cancel := context.WithTimeout(ctx, cancelTime)
 	defer cancel()
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {

@@ -39,7 +39,8 @@ func (c *pgLink) step(text string, b *budget, whole bool) (Rows, error) {
 	if f.cancelled {
 		return f.rows, nil
 	}
-	if c.conn.TxStatus() != 'T' {
+	if c.conn.TxStatus() != 'T' || controls(f.tag) {
+		c.spend()
 		return Rows{}, fmt.Errorf("%w: it ends the transaction that it runs in", ErrRefused)
 	}
 	return f.rows, c.conn.Deallocate(context.Background(), statementName)
@@ -55,6 +56,7 @@ type pgFetch struct {
 	rows  Rows
 	full  bool // no more rows are wanted
 	ended bool // there are no more
+	tag   string
 	err   error
 
 	cancelled bool // a COPY, which the server cannot be asked for by and by
@@ -122,8 +124,8 @@ func (f *pgFetch) receive() error {
 				return err
 			}
 		case *pgproto3.CommandComplete:
-			f.ended = true
-			f.rows.Affected = affected(m.CommandTag)
+			f.ended, f.tag = true, string(m.CommandTag)
+			f.rows.Affected = affected(f.tag)
 		case *pgproto3.EmptyQueryResponse:
 			f.ended = true
 		case *pgproto3.ErrorResponse:
@@ -177,10 +179,20 @@ func (f *pgFetch) refuseCopy() error {
 }
 
 // affected returns the number of rows that a command says it wrote.
-func affected(tag []byte) int64 {
-	t := pgconn.NewCommandTag(string(tag))
+func affected(tag string) int64 {
+	t := pgconn.NewCommandTag(tag)
 	if t.Select() || strings.HasPrefix(t.String(), "COPY") {
 		return 0
 	}
 	return t.RowsAffected()
+}
+
+// controls reports whether a command is one about transactions. COMMIT AND CHAIN
+// leaves the connection in a transaction, but in another.
+func controls(tag string) bool {
+	switch tag {
+	case "BEGIN", "START TRANSACTION", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE", "PREPARE TRANSACTION":
+		return true
+	}
+	return false
 }
