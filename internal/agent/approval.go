@@ -40,6 +40,20 @@ const (
 	ApprovalExpired   ApprovalState = "expired"
 )
 
+// StateAfter returns the state that an answer leads to: [ApprovalPending] for
+// what is none.
+func StateAfter(a hooks.Answer) ApprovalState {
+	switch a {
+	case hooks.Confirm:
+		return ApprovalConfirmed
+	case hooks.Cancel:
+		return ApprovalCancelled
+	case hooks.Expired:
+		return ApprovalExpired
+	}
+	return ApprovalPending
+}
+
 // Reply is what the answer adds to the next turn's message, for the model to
 // read: go ahead, with the question's ConfirmArgs, or find another way. lang is
 // the user's language, "en" or "zh-Hans". It is empty while nobody answered.

@@ -25,7 +25,7 @@ func (g *Gate) ask(ctx context.Context, t Turn, r Ruling, q hooks.AskUser) (Appr
 // something else by now. The new question is a decision of its own in the log.
 func (g *Gate) askAgain(ctx context.Context, t Turn, r Ruling) ToolResult {
 	old := *r.Approved
-	id := newID("apr", g.cfg.Now())
+	id := NewID("apr", g.cfg.Now())
 	v := hooks.Verdict{
 		Decision: old.Question, Hook: old.Hook, Payload: r.Call.Args,
 		Approval: id, Fingerprint: old.Fingerprint,
@@ -58,7 +58,7 @@ func (r Ruling) shown(a Approval) *Approval {
 
 func (g *Gate) save(ctx context.Context, t Turn, r Ruling, a Approval) (Approval, error) {
 	now := g.cfg.Now()
-	a.ID = cmp.Or(a.ID, newID("apr", now))
+	a.ID = cmp.Or(a.ID, NewID("apr", now))
 	a.Session, a.Turn, a.User = t.Session.ID, t.ID, t.Session.User
 	a.Call, a.Lang = r.Call, t.Lang
 	a.Asked, a.Expires = now, now.Add(g.cfg.ApprovalTimeout)
@@ -80,22 +80,17 @@ func (g *Gate) preview(ctx context.Context, t Turn, r Ruling, details json.RawMe
 		typed   string
 		err     error
 	}
-	done := make(chan answer, 1)
-	go func() {
-		var a answer
+	a, ok := await(ctx, 0, func() (a answer) {
 		defer func() {
 			if p := recover(); p != nil {
 				g.panicked(ctx, r.Call.Tool, p)
 				a.err = errors.New("preview panicked")
 			}
-			done <- a
 		}()
 		a.details, a.typed, a.err = p.Preview(ctx, use(t, r))
-	}()
-	var a answer
-	select {
-	case a = <-done:
-	case <-ctx.Done():
+		return a
+	})
+	if !ok {
 		a.err = ctx.Err()
 	}
 	if a.err == nil {

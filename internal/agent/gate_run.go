@@ -29,32 +29,21 @@ func (g *Gate) Run(ctx context.Context, t Turn, r Ruling) (json.RawMessage, erro
 		body json.RawMessage
 		err  error
 	}
-	done := make(chan outcome, 1)
-	go func() {
-		var o outcome
+	o, ok := await(ctx, g.cfg.Grace, func() (o outcome) {
 		defer func() {
 			if p := recover(); p != nil {
 				g.panicked(ctx, r.Call.Tool, p)
 				o = outcome{err: Errorf(CodeInternal, "the tool failed")}
 			}
-			done <- o
 		}()
 		o.body, o.err = r.tool.Run(ctx, use(t, r))
-	}()
-	select {
-	case o := <-done:
-		return o.body, o.err
-	case <-ctx.Done():
-	}
-	grace := time.NewTimer(g.cfg.Grace)
-	defer grace.Stop()
-	select {
-	case o := <-done:
-		return o.body, o.err
-	case <-grace.C:
+		return o
+	})
+	if !ok {
 		g.cfg.Log.WarnContext(ctx, "tool abandoned", slog.String("tool", r.Call.Tool), slog.String("call", r.Call.ID))
 		return nil, errAbandoned
 	}
+	return o.body, o.err
 }
 
 // use is what the tool of r gets to see.

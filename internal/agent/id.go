@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// newID returns an ID that sorts by the time at which it was made: prefix, an
+// NewID returns an ID that sorts by the time at which it was made: prefix, an
 // underscore and the layout of a UUIDv7 without dashes.
-func newID(prefix string, at time.Time) string {
+func NewID(prefix string, at time.Time) string {
 	var b [16]byte
 	rand.Read(b[6:]) // it never fails: the program would end instead
 	var ms [8]byte

@@ -200,7 +200,7 @@ func (s *Service) mendMessages(ctx context.Context, t Turn, results map[string]T
 			body = res.Body
 		}
 		add = append(add, Message{
-			ID: newID("msg", now), Session: t.Session.ID, Turn: t.ID,
+			ID: NewID("msg", now), Session: t.Session.ID, Turn: t.ID,
 			Role: RoleTool, Call: c.ID, Text: string(body), At: now,
 		})
 	}

@@ -104,7 +104,7 @@ func (s *Service) answer(ctx context.Context, a Approval, ans hooks.Answer, by s
 	var grant *hooks.Grant
 	if ans == hooks.Confirm {
 		grant = &hooks.Grant{
-			ID: newID("gra", now), Approval: a.ID, Fingerprint: a.Fingerprint, By: by,
+			ID: NewID("gra", now), Approval: a.ID, Fingerprint: a.Fingerprint, By: by,
 			Expires: now.Add(s.grantLife()),
 		}
 	}
@@ -112,7 +112,7 @@ func (s *Service) answer(ctx context.Context, a Approval, ans hooks.Answer, by s
 	if err != nil {
 		return a, 0, err
 	}
-	a.State, a.By, a.At, a.Record = stateAfter(ans), by, now, record
+	a.State, a.By, a.At, a.Record = StateAfter(ans), by, now, record
 	t := Turn{ID: a.Turn, Session: Session{ID: a.Session, User: a.User}}
 	s.send(ctx, t, Event{Type: ApprovalDecided, Approval: &a})
 	return a, pending, nil
@@ -122,18 +122,6 @@ func (s *Service) answer(ctx context.Context, a Approval, ans hooks.Answer, by s
 // session's other approvals are answered and the running turn is over.
 func (s *Service) grantLife() time.Duration {
 	return (MaxExtensions+1)*s.cfg.ApprovalTimeout + s.cfg.TurnTimeout
-}
-
-func stateAfter(ans hooks.Answer) ApprovalState {
-	switch ans {
-	case hooks.Confirm:
-		return ApprovalConfirmed
-	case hooks.Cancel:
-		return ApprovalCancelled
-	case hooks.Expired:
-		return ApprovalExpired
-	}
-	return ApprovalPending
 }
 
 // follow starts the turn that tells the model what was answered, if one is due:
@@ -159,12 +147,12 @@ func (s *Service) follow(ctx context.Context, user, session, lang string) (*Turn
 		return nil, err
 	}
 	now := s.cfg.Now()
-	t := Turn{ID: newID("trn", now), Session: ses, Lang: cmp.Or(lang, untold[len(untold)-1].Lang)}
+	t := Turn{ID: NewID("trn", now), Session: ses, Lang: cmp.Or(lang, untold[len(untold)-1].Lang)}
 	told := make([]string, len(untold))
 	for i, a := range untold {
 		told[i] = a.ID
 		if a.State == ApprovalConfirmed && !s.cfg.WaitForModel {
-			t.Replay = append(t.Replay, ToolCall{ID: newID("call", now), Tool: a.Call.Tool, Args: a.Call.Args})
+			t.Replay = append(t.Replay, ToolCall{ID: NewID("call", now), Tool: a.Call.Tool, Args: a.Call.Args})
 		}
 	}
 	t.Text = replies(untold, t.Lang)

@@ -107,7 +107,7 @@ func (s *Service) Open(ctx context.Context, user, source, title string) (Session
 	}
 	now := s.cfg.Now()
 	ses := Session{
-		ID: newID("ses", now), User: user, Title: title, Source: source,
+		ID: NewID("ses", now), User: user, Title: title, Source: source,
 		State: Idle, Created: now, Updated: now,
 	}
 	v := s.phase(ctx, Turn{Session: ses}, hooks.PreSession, map[string]string{"source": source, "title": title}, "")
@@ -170,9 +170,7 @@ func cleanTitle(title string) (string, error) {
 	if !utf8.ValidString(title) {
 		return "", Errorf(CodeInvalid, "the title is not UTF-8")
 	}
-	title = strings.Join(strings.FieldsFunc(title, func(r rune) bool {
-		return unicode.IsSpace(r) || unicode.IsControl(r)
-	}), " ")
+	title = oneLine(title)
 	if utf8.RuneCountInString(title) > MaxTitle {
 		return "", Errorf(CodeTooLarge, "the title is longer than %d characters", MaxTitle)
 	}
@@ -182,13 +180,18 @@ func cleanTitle(title string) (string, error) {
 // titleOf is a title for a session that begins with text.
 func titleOf(text string) string {
 	const most = 60
-	title := strings.Join(strings.FieldsFunc(text, func(r rune) bool {
-		return unicode.IsSpace(r) || unicode.IsControl(r)
-	}), " ")
+	title := oneLine(text)
 	if runes := []rune(title); len(runes) > most {
 		return strings.TrimSpace(string(runes[:most-1])) + "…"
 	}
 	return title
+}
+
+// oneLine is text with a blank for each run of blanks and control characters.
+func oneLine(text string) string {
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r)
+	}), " ")
 }
 
 // phase passes one of the service's own phases through the hooks. A runner that

@@ -41,8 +41,8 @@ type Store interface {
 
 	Approval(ctx context.Context, user, id string) (Approval, error)
 
-	// OpenApprovals returns the pending approvals of a session, oldest first, and Untold
-	// those whose answer no turn's message holds yet.
+	// OpenApprovals returns the pending approvals of a session, oldest first, and
+	// Untold those whose answer no turn's message holds yet.
 	OpenApprovals(ctx context.Context, session string) ([]Approval, error)
 	Untold(ctx context.Context, session string) ([]Approval, error)
 

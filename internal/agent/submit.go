@@ -31,9 +31,7 @@ func (s *Service) Submit(ctx context.Context, user, session, text, lang string) 
 	if _, err := ses.State.Next(Submit); err != nil {
 		return Turn{}, err
 	}
-	t := Turn{ID: newID("trn", s.cfg.Now()), Session: ses, Lang: lang}
-	title := titleOf(text)
-	t.Text = text
+	t := Turn{ID: NewID("trn", s.cfg.Now()), Session: ses, Text: text, Lang: lang}
 	if err := s.preTurn(ctx, &t); err != nil {
 		return Turn{}, err
 	}
@@ -45,7 +43,7 @@ func (s *Service) Submit(ctx context.Context, user, session, text, lang string) 
 	if _, err := t.Session.State.Next(Submit); err != nil {
 		return Turn{}, err
 	}
-	return s.begin(ctx, t, nil, title, nil)
+	return s.begin(ctx, t, nil, titleOf(t.Text), nil)
 }
 
 // textPayload is the payload of pre_turn and post_turn.
@@ -98,7 +96,7 @@ func (s *Service) begin(ctx context.Context, t Turn, told []string, title string
 	}
 	now := s.cfg.Now()
 	first := Message{
-		ID: newID("msg", now), Session: t.Session.ID, Turn: t.ID, Role: RoleUser, Text: t.Text, At: now,
+		ID: NewID("msg", now), Session: t.Session.ID, Turn: t.ID, Role: RoleUser, Text: t.Text, At: now,
 	}
 	from := t.Session.State
 	t.Session.State = Running

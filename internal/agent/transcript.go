@@ -34,7 +34,7 @@ func (tr *transcript) Append(ctx context.Context, ms ...Message) error {
 func (tr *transcript) append(ctx context.Context, ms ...Message) error {
 	at := tr.now()
 	for i := range ms {
-		ms[i].ID, ms[i].Session, ms[i].Turn, ms[i].At = newID("msg", at), tr.turn.Session.ID, tr.turn.ID, at
+		ms[i].ID, ms[i].Session, ms[i].Turn, ms[i].At = NewID("msg", at), tr.turn.Session.ID, tr.turn.ID, at
 	}
 	if err := tr.store.AppendMessages(context.WithoutCancel(ctx), tr.turn.Session.ID, ms...); err != nil {
 		return err

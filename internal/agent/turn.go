@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"time"
 
 	"example.com/datamind/internal/hooks"
 )
@@ -105,32 +104,21 @@ func (s *Service) engine(ctx context.Context, t Turn, tr *transcript) (Result, e
 		res Result
 		err error
 	}
-	done := make(chan outcome, 1)
-	go func() {
-		var o outcome
+	o, ok := await(ctx, s.cfg.Grace, func() (o outcome) {
 		defer func() {
 			if p := recover(); p != nil {
 				s.cfg.Gate.panicked(ctx, "engine", p)
 				o.err = Errorf(CodeInternal, "The turn failed.")
 			}
-			done <- o
 		}()
 		o.res, o.err = s.cfg.Engine.Run(ctx, t, turnSink{tr, s.cfg.Sink}, tr)
-	}()
-	select {
-	case o := <-done:
-		return o.res, o.err
-	case <-ctx.Done():
-	}
-	grace := time.NewTimer(s.cfg.Grace)
-	defer grace.Stop()
-	select {
-	case o := <-done:
-		return o.res, o.err
-	case <-grace.C:
+		return o
+	})
+	if !ok {
 		s.cfg.Log.WarnContext(ctx, "engine abandoned", slog.String("turn", t.ID))
 		return Result{}, context.Cause(ctx)
 	}
+	return o.res, o.err
 }
 
 // ending is the error that ends a turn, for the page. What ended the turn's

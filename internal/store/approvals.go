@@ -116,9 +116,9 @@ func (db *DB) Granted(ctx context.Context, id string) (agent.Approval, error) {
 
 // Answer implements [agent.Store]: approval and grant in one transaction.
 func (db *DB) Answer(ctx context.Context, c hooks.Consent, record uint64, g *hooks.Grant) (pending int, err error) {
-	state, err := stateAfter(c.Answer)
-	if err != nil {
-		return 0, err
+	state := agent.StateAfter(c.Answer)
+	if state == agent.ApprovalPending {
+		return 0, agent.Errorf(agent.CodeInvalid, "%q is no answer", c.Answer)
 	}
 	if (g != nil) != (state == agent.ApprovalConfirmed) {
 		return 0, errors.New("answer: a grant belongs to a yes and to nothing else")
@@ -149,18 +149,6 @@ func (db *DB) Answer(ctx context.Context, c hooks.Consent, record uint64, g *hoo
 		return tx.QueryRowContext(ctx, `SELECT count(*) FROM approvals WHERE session = ? AND state = 'pending'`, a.Session).Scan(&pending)
 	})
 	return pending, err
-}
-
-func stateAfter(a hooks.Answer) (agent.ApprovalState, error) {
-	switch a {
-	case hooks.Confirm:
-		return agent.ApprovalConfirmed, nil
-	case hooks.Cancel:
-		return agent.ApprovalCancelled, nil
-	case hooks.Expired:
-		return agent.ApprovalExpired, nil
-	}
-	return "", agent.Errorf(agent.CodeInvalid, "%q is no answer", a)
 }
 
 // ExtendApproval implements [agent.Store].

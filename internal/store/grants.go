@@ -5,9 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strings"
-
-	"github.com/google/uuid"
 
 	"example.com/datamind/internal/agent"
 	"example.com/datamind/internal/hooks"
@@ -49,11 +46,7 @@ func (db *DB) Open(ctx context.Context, f hooks.Fingerprint) (approval string, e
 	if !errors.Is(err, sql.ErrNoRows) {
 		return approval, err
 	}
-	id, err := uuid.NewV7()
-	if err != nil {
-		return "", fmt.Errorf("make an ID: %w", err)
-	}
-	return "apr_" + strings.ReplaceAll(id.String(), "-", ""), nil
+	return agent.NewID("apr", db.now()), nil
 }
 
 // Begin implements [agent.Ledger].
