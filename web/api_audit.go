@@ -20,32 +20,29 @@ const (
 	mostRecords = 200
 )
 
-// auditFilter reads a filter from a request's parameters.
-func auditFilter(c echo.Context) (audit.Filter, error) {
+// auditFilter reads the part of a filter that the interface and the page share.
+func auditFilter(q *query) audit.Filter {
 	const (
 		word     = 128 // characters of a name or an id
 		sentence = 256 // and of what is looked for
 	)
-	q := queryOf(c, "q", "session", "tool", "hook", "decision", "since", "until", "before", "limit")
-	f := audit.Filter{
+	return audit.Filter{
 		Text:    q.text("q", sentence),
 		Session: q.text("session", word),
 		Tool:    q.text("tool", word),
 		Hook:    q.text("hook", word),
-		Decision: q.oneOf("decision", string(hooks.Allowing), string(hooks.Denying), string(hooks.Asking),
-			string(hooks.Rewriting), "confirmed", "cancelled", "expired"),
-		Since:  q.time("since"),
-		Until:  q.time("until"),
+		Decision: q.oneOf("decision", string(hooks.Allowing), string(hooks.Rewriting), string(hooks.Asking),
+			string(hooks.Denying), audit.Confirmed, audit.Cancelled, audit.Expired),
 		Before: q.number("before", 1),
-		Limit:  q.limit(mostRecords, pageRecords),
 	}
-	return f, q.err()
 }
 
 // GET /api/audit
 func (s *Server) listRecords(c echo.Context) error {
-	f, err := auditFilter(c)
-	if err != nil {
+	q := queryOf(c, "q", "session", "tool", "hook", "decision", "since", "until", "before", "limit")
+	f := auditFilter(q)
+	f.Since, f.Until, f.Limit = q.time("since"), q.time("until"), q.limit(mostRecords, pageRecords)
+	if err := q.err(); err != nil {
 		return err
 	}
 	var lines bytes.Buffer
@@ -88,10 +85,6 @@ type fault struct {
 	What string `json:"what"`
 }
 
-// mostFaults bounds the faults that are named: one edit near the start breaks
-// every record behind it.
-const mostFaults = 100
-
 func verdictOf(r audit.Report) verdict {
 	out := verdict{
 		OK:      r.FirstBad == nil && len(r.Faults) == 0 && !r.TornTail,
@@ -101,7 +94,7 @@ func verdictOf(r audit.Report) verdict {
 		note := string(r.Checkpoint.Note)
 		out.Checkpoint = &note
 	}
-	for _, f := range r.Faults[:min(len(r.Faults), mostFaults)] {
+	for _, f := range r.Faults {
 		out.Faults = append(out.Faults, fault{f.Seq, f.What})
 	}
 	return out

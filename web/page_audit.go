@@ -21,20 +21,12 @@ var ranges = map[string]time.Duration{"day": 24 * time.Hour, "week": 7 * 24 * ti
 // GET /audit
 func (s *Server) showAudit(c echo.Context) error {
 	q := queryOf(c, "q", "session", "tool", "hook", "decision", "range", "before")
-	const (
-		word     = 128
-		sentence = 256
-	)
-	form := views.LedgerFilter{
-		Text: q.text("q", sentence), Session: q.text("session", word), Tool: q.text("tool", word), Hook: q.text("hook", word),
-		Decision: q.oneOf("decision", "allow", "rewrite", "ask_user", "deny", "confirmed", "cancelled", "expired"),
-		Range:    q.oneOf("range", "day", "week"),
-	}
-	before := q.number("before", 1)
+	f := auditFilter(q)
+	span := q.oneOf("range", "day", "week")
 	if err := q.err(); err != nil {
 		return err
 	}
-	page, err := s.ledgerPage(c, form, before)
+	page, err := s.ledgerPage(c, f, span)
 	if err != nil {
 		return err
 	}
@@ -45,23 +37,22 @@ func (s *Server) showAudit(c echo.Context) error {
 	return s.render(c, http.StatusOK, sh, views.Audit(sh, page))
 }
 
-// ledgerPage reads a page of records, and one more to know whether there is
-// another page.
-func (s *Server) ledgerPage(c echo.Context, form views.LedgerFilter, before uint64) (views.LedgerPage, error) {
-	page := views.LedgerPage{Filter: form}
-	f := audit.Filter{
-		Text: form.Text, Session: form.Session, Tool: form.Tool, Hook: form.Hook, Decision: form.Decision,
-		Before: before, Limit: pageRecords + 1,
-	}
-	if d, ok := ranges[form.Range]; ok {
+// ledgerPage reads a page of records of the last span of time, and one more to
+// know whether there is another page.
+func (s *Server) ledgerPage(c echo.Context, f audit.Filter, span string) (views.LedgerPage, error) {
+	page := views.LedgerPage{Filter: views.LedgerFilter{
+		Text: f.Text, Session: f.Session, Tool: f.Tool, Hook: f.Hook, Decision: f.Decision, Range: span,
+	}}
+	f.Limit = pageRecords + 1
+	if d, ok := ranges[span]; ok {
 		f.Since = time.Now().Add(-d)
 	}
 	var err error
 	if page.Records, err = s.records(c, f); err != nil {
 		return page, err
 	}
-	values := values(form)
-	if before > 0 {
+	values := values(page.Filter)
+	if f.Before > 0 {
 		page.Newest = auditPath(values)
 	}
 	if len(page.Records) > pageRecords {

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/labstack/echo/v4"
 
@@ -54,7 +53,7 @@ func (s *Server) startSession(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	session, err := s.cfg.Chat.Open(whole(c), user(c), source, titleOf(text))
+	session, err := s.cfg.Chat.Open(whole(c), user(c), source, "")
 	if err != nil {
 		return err
 	}
@@ -62,17 +61,6 @@ func (s *Server) startSession(c echo.Context) error {
 		return err
 	}
 	return c.Redirect(http.StatusSeeOther, "/sessions/"+session.ID)
-}
-
-// titleOf is the title that a conversation gets from its first message.
-func titleOf(text string) string {
-	const longest = 60
-	words := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
-	title := []rune(strings.Join(words, " "))
-	if len(title) > longest {
-		return string(title[:longest-1]) + "…"
-	}
-	return string(title)
 }
 
 // message is the text of a form's field: browsers send line ends as CR LF.

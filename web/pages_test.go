@@ -139,7 +139,7 @@ func TestFirstMessageOpensASession(t *testing.T) {
 	if got := w.Header().Get("Location"); w.Code != http.StatusSeeOther || got != "/sessions/"+testSession.ID {
 		t.Fatalf("%d to %q", w.Code, got)
 	}
-	want := []string{"open local demo How many people?", "submit local " + testSession.ID + " How many\npeople? en"}
+	want := []string{"open local demo ", "submit local " + testSession.ID + " How many\npeople? en"}
 	if strings.Join(f.chat.calls, "|") != strings.Join(want, "|") {
 		t.Errorf("calls %q, want %q", f.chat.calls, want)
 	}
