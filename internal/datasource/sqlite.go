@@ -22,6 +22,8 @@ type sqliteSource struct {
 	write    *sql.DB
 	compiler *Compiler
 	judge    *sqlguard.Judge
+
+	stuck stuckReads
 }
 
 // openSQLiteSource opens the file at path, which has to exist: a mistyped path
@@ -102,7 +104,7 @@ func (s *sqliteSource) Query(ctx context.Context, r sqlguard.Report, o Options) 
 	ctx, cancel := withTimeout(ctx, o.Timeout)
 	defer cancel()
 	if worst == sqlguard.Reads {
-		return s.readAll(ctx, r, o)
+		return s.stuck.leave(ctx, s.read, func() ([]Rows, error) { return s.readAll(ctx, r, o) })
 	}
 	if vacuums(r) {
 		return s.vacuum(ctx)

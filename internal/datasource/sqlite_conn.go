@@ -14,10 +14,10 @@ import (
 
 // What a connection may use, whatever a statement asks for.
 const (
-	maxValue      = 16 << 20 // bytes of one value or row
-	maxStatement  = 1 << 20  // bytes of one statement
-	maxDepth      = 500      // of an expression
-	maxOperations = 500_000  // of a compiled statement
+	maxValue      = 4 << 20 // bytes of one value or row
+	maxStatement  = 1 << 20 // bytes of one statement
+	maxDepth      = 500     // of an expression
+	maxOperations = 500_000 // of a compiled statement
 	maxFuncArgs   = 127
 	maxTriggers   = 100 // depth
 	maxPattern    = 10_000
