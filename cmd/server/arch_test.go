@@ -65,7 +65,6 @@ var external = map[string][]string{
 
 // stdlibOnly names the packages that import the standard library and the
 // module's own packages, nothing else.
-
 var stdlibOnly = []string{"internal/hooks", "internal/sse", "internal/agent"}
 
 // TestArchitecture checks the three tables above against the imports of every

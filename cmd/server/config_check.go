@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/caarlos0/env/v11"
+
+	"example.com/datamind/internal/agent/react/models"
 )
 
 // usageError is an [exitError] of exitUsage.
@@ -167,22 +169,14 @@ func (c Config) checkNumbers() error {
 	return nil
 }
 
-// demoModel is the name of the built-in model.
-const demoModel = "demo"
-
-// usesDemo reports whether the built-in model answers.
-func (c Config) usesDemo() bool {
-	return c.LLM.APIBase == "" && c.LLM.APIKey == "" && c.LLM.Model == demoModel
-}
-
 // checkModel refuses half a model.
 func (c Config) checkModel() error {
 	switch {
-	case c.usesDemo():
+	case c.modelConfig().IsDemo():
 		return nil
 	case c.LLM.APIBase == "":
 		return usageError("%sLLM__API_BASE: missing; it is the address of the model's server, for example https://api.openai.com/v1", prefix)
-	case c.LLM.Model == demoModel:
+	case c.LLM.Model == models.DemoName:
 		return usageError("%sLLM__MODEL: missing; it is the model's name at %s", prefix, c.LLM.APIBase)
 	default:
 		return nil

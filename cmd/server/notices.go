@@ -16,7 +16,7 @@ func (c Config) notices() []web.Notice {
 			"zh-Hans": "已关闭：" + names + "。语句可能未经检查、确认或记录就直接执行。",
 		}})
 	}
-	if c.usesDemo() {
+	if c.modelConfig().IsDemo() {
 		list = append(list, web.Notice{Kind: web.NoticeDemo, Text: map[string]string{
 			"en":      "This is the demo model, which knows the demo data and runs SQL that you type. To use a real model, set DATAMIND__LLM__API_BASE, DATAMIND__LLM__API_KEY and DATAMIND__LLM__MODEL.",
 			"zh-Hans": "当前是演示模型：它只了解演示数据，并能执行你输入的 SQL。要使用真实模型，请设置 DATAMIND__LLM__API_BASE、DATAMIND__LLM__API_KEY 和 DATAMIND__LLM__MODEL。",
