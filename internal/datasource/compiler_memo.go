@@ -81,6 +81,9 @@ func sizeOf(a sqlguard.Compiled) int {
 	for _, text := range a.Definitions {
 		size += len(text)
 	}
+	for _, name := range a.Storage {
+		size += len(name)
+	}
 	return size
 }
 
@@ -89,6 +92,7 @@ func copyAnswers(all []sqlguard.Compiled) []sqlguard.Compiled {
 	for i := range all {
 		all[i].Acts = slices.Clone(all[i].Acts)
 		all[i].Definitions = slices.Clone(all[i].Definitions)
+		all[i].Storage = slices.Clone(all[i].Storage)
 	}
 	return all
 }

@@ -35,10 +35,9 @@ func appendRow(b []byte, row []any) []byte {
 }
 
 // AppendValue appends a database value as JSON to b: an integer as a number, or
-// as a string beyond 2⁵³; a real number in the shortest form that reads back
-// the same, infinity as the string "Infinity", what
-// is no number as "NaN"; text as a string; bytes, and text
-// that is not UTF-8, as {"blob":"base64"}.
+// as a string beyond 2⁵³; a real number in the shortest form that reads back the
+// same, infinity as the string "Infinity", what is no number as "NaN"; text as a
+// string; bytes, and text that is not UTF-8, as {"blob":"base64"}.
 func AppendValue(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case nil:
