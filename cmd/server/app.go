@@ -115,7 +115,7 @@ func (a *app) engine(ctx context.Context) (agent.Engine, error) {
 		return nil, fmt.Errorf("open the model: %w", err)
 	}
 	return react.New(ctx, react.Config{
-		Model: m, Gate: a.gate, Hooks: a.chain, Log: a.log,
+		Model: m, Gate: a.gate, Hooks: a.chain, Log: a.log, Dialect: dialectNames(a.sources),
 		MaxTurns: c.Agent.MaxTurns, MaxToolCalls: c.Agent.MaxToolCalls,
 		Tools: []agent.Tool{
 			tools.ListTables{Sources: a.sources},

@@ -13,6 +13,7 @@ import (
 	"example.com/datamind/internal/agent"
 	"example.com/datamind/internal/datasource"
 	"example.com/datamind/internal/datasource/demo"
+	"example.com/datamind/internal/sqlguard"
 	"example.com/datamind/web"
 )
 
@@ -97,6 +98,22 @@ func eachWarning(set *datasource.Set, f func(source string, w datasource.Warning
 				f(name, w)
 			}
 		}
+	}
+}
+
+// dialectNames tells the model how the dialect of a data source is called.
+func dialectNames(set *datasource.Set) func(source string) string {
+	return func(source string) string {
+		if s, ok := set.Get(source); ok {
+			switch s.Dialect() {
+			case sqlguard.Postgres:
+				return "PostgreSQL"
+			case sqlguard.MySQL:
+				return "MySQL"
+			case sqlguard.SQLite:
+			}
+		}
+		return "SQLite"
 	}
 }
 

@@ -50,8 +50,11 @@ type Config struct {
 	Gate  *agent.Gate
 	Hooks agent.Runner
 
-	System  string // the system prompt; default: the package's own
-	Dialect string // of the databases, for the default prompt; default: "SQLite"
+	System string // the system prompt; default: the package's own
+
+	// Dialect names the dialect of a session's data source, for the default
+	// prompt; default: "SQLite".
+	Dialect func(source string) string
 
 	MaxTurns     int // model calls a turn; default: 12
 	MaxToolCalls int // a turn; default: 24
@@ -88,11 +91,8 @@ func (c *Config) complete() error {
 	if c.Window <= 0 {
 		c.Window = defaultWindow
 	}
-	if c.Dialect == "" {
-		c.Dialect = defaultDialect
-	}
-	if c.System == "" {
-		c.System = systemPrompt(c.Dialect)
+	if c.Dialect == nil {
+		c.Dialect = func(string) string { return defaultDialect }
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -153,11 +153,25 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	return e, nil
 }
 
+// systemKey is the key of the turn's system prompt in the graph's context.
+type systemKey struct{}
+
+// forSource returns ctx for a turn about a data source.
+func (e *Engine) forSource(ctx context.Context, source string) context.Context {
+	system := e.cfg.System
+	if system == "" {
+		system = systemPrompt(e.cfg.Dialect(source))
+	}
+	return context.WithValue(ctx, systemKey{}, system)
+}
+
 // prepare makes what the model is sent of the graph's messages, which it leaves
 // alone.
-func (e *Engine) prepare(_ context.Context, in []*schema.Message) []*schema.Message {
+func (e *Engine) prepare(ctx context.Context, in []*schema.Message) []*schema.Message {
 	out := make([]*schema.Message, 0, len(in)+1)
-	out = append(out, schema.SystemMessage(e.cfg.System))
+	if system, ok := ctx.Value(systemKey{}).(string); ok {
+		out = append(out, schema.SystemMessage(system))
+	}
 	for _, m := range in {
 		out = append(out, wellFormed(m))
 	}

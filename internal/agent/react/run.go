@@ -60,7 +60,7 @@ func (r *turn) run(ctx context.Context, e *Engine) error {
 	if err != nil {
 		return err
 	}
-	sr, err := e.graph.Stream(ctx, append(messages, replayed...),
+	sr, err := e.graph.Stream(e.forSource(ctx, r.Session.Source), append(messages, replayed...),
 		agentflow.WithComposeOptions(compose.WithCallbacks(r.bridge())))
 	if err != nil {
 		return err

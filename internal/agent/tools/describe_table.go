@@ -20,7 +20,8 @@ func (DescribeTable) Name() string { return "db_describe_table" }
 func (DescribeTable) Description() string {
 	return "Describes one table or view: its columns with their declared types, its keys, foreign keys and indexes, " +
 		"and its number of rows. Look at a table before you write SQL for it. " +
-		"Names with other than ASCII letters, digits and _ are written in double quotes in SQL."
+		"Names with other than lower-case ASCII letters, digits and _ are quoted in SQL: in double quotes, in MySQL in backquotes. " +
+		"A name such as sales.orders is a table of another schema; each part is quoted by itself."
 }
 
 // Schema implements [agent.Tool].
