@@ -94,12 +94,12 @@ func (r *turn) publicError(err error) *agent.Error {
 		return agent.Errorf(agent.CodeLimit, r.say(msgMaxTurns), r.cfg.MaxTurns)
 	}
 	if errors.Is(err, errFlood) {
-		return agent.Wrap(agent.CodeModel, err, fmt.Sprintf(r.say(msgFlood), maxAnswer>>20))
+		return agent.Wrap(agent.CodeModel, cause(err), fmt.Sprintf(r.say(msgFlood), maxAnswer>>20))
 	}
 	var status interface{ HTTPStatus() int }
 	if errors.As(err, &status) {
 		text := fmt.Sprintf(r.say(statusMessage(status.HTTPStatus())), status.HTTPStatus())
-		return agent.Wrap(agent.CodeModel, err, text)
+		return agent.Wrap(agent.CodeModel, cause(err), text)
 	}
 	m := msgModel
 	var network net.Error
@@ -109,7 +109,7 @@ func (r *turn) publicError(err error) *agent.Error {
 	case errors.As(err, &network):
 		m = msgUnreachable
 	}
-	return agent.Wrap(agent.CodeModel, err, r.say(m))
+	return agent.Wrap(agent.CodeModel, cause(err), r.say(m))
 }
 
 func statusMessage(status int) message {
@@ -128,13 +128,9 @@ func statusMessage(status int) message {
 	return msgRefused
 }
 
-// cause returns what is behind e, without the stack traces that Eino appends to
-// an error's text.
-func cause(e *agent.Error) error {
-	if e.Err == nil {
-		return e
-	}
-	text, _, _ := strings.Cut(e.Err.Error(), "\n")
+// cause returns what err says, without the stack traces that Eino appends to it.
+func cause(err error) error {
+	text, _, _ := strings.Cut(err.Error(), "\n")
 	return errors.New(text)
 }
 

@@ -49,8 +49,6 @@ func (e *Engine) Run(ctx context.Context, t agent.Turn, s agent.Sink, tr agent.T
 		return res, ctx.Err()
 	}
 	r.fail(ctx, err)
-	r.cfg.Log.LogAttrs(ctx, slog.LevelWarn, "turn failed",
-		slog.String("turn", t.ID), slog.String("code", string(r.failure.Code)), slog.Any("err", cause(r.failure)))
 	return res, r.failure
 }
 
