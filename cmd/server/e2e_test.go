@@ -203,7 +203,7 @@ func TestE2EDoubleClick(t *testing.T) {
 	tb.see(dialog + "[data-testid=yes]")
 	tb.settle()
 	tb.shoot("update")
-	tb.do(chromedp.DoubleClick(chromedp.CSS(dialog+"[data-testid=yes]")))
+	tb.do(chromedp.DoubleClick(chromedp.CSS(dialog + "[data-testid=yes]")))
 	tb.turns(2)
 	if n := p.count(t, "SELECT CAST(price * 100 AS INTEGER) FROM products WHERE id = 7"); n != price+100 {
 		t.Errorf("the price went from %d to %d", price, n)
