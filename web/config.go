@@ -130,8 +130,9 @@ type Config struct {
 	// Files are the files under /static/, with the built bundle.
 	Files fs.FS
 
-	// Examples returns questions to begin a conversation with, in a language.
-	Examples func(lang string) []string
+	// Examples returns questions to begin a conversation about a source with, in
+	// a language; the page shows four.
+	Examples func(ctx context.Context, source, lang string) []string
 
 	Addr    string // that the server listens on; its host is allowed beside localhost
 	Notices []Notice

@@ -266,7 +266,7 @@ func newFixture(t *testing.T) *fixture {
 			"app.css":     {Data: []byte("body{}")},
 			"dist/app.js": {Data: []byte("export {};")},
 		},
-		Examples: func(string) []string { return []string{"How many people work here?"} },
+		Examples: func(context.Context, string, string) []string { return []string{"How many people work here?"} },
 		Addr:     "127.0.0.1:8080", Version: "v0.0.0-test",
 		Log: slog.New(slog.NewTextHandler(f.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})

@@ -36,7 +36,8 @@ func (s *Server) start(c echo.Context, status int, problem, draft string) error 
 	if err != nil {
 		return err
 	}
-	return s.render(c, status, sh, views.Start(sh, source, s.cfg.Examples(lang(c)), problem, draft))
+	examples := s.cfg.Examples(c.Request().Context(), source, lang(c))
+	return s.render(c, status, sh, views.Start(sh, source, examples, problem, draft))
 }
 
 // POST /: the first message of a new conversation

@@ -136,11 +136,11 @@ func (s *Server) fragment(c echo.Context, status int, piece templ.Component) err
 	return c.HTMLBlob(status, b.Bytes())
 }
 
-// GET /recent: the side bar's list again
+// GET /recent: what stands around a page and changes with events, again
 func (s *Server) showRecent(c echo.Context) error {
 	sh, err := s.shell(c, "", views.NavNone)
 	if err != nil {
 		return err
 	}
-	return s.fragment(c, http.StatusOK, views.Recent(sh.T, sh.Sessions, c.QueryParam("current"), sh.Waiting, sh.Ledger))
+	return s.fragment(c, http.StatusOK, views.Around(sh, c.QueryParam("current")))
 }

@@ -165,7 +165,7 @@ func (a *app) handler(addr string) (*web.Server, error) {
 	return web.New(web.Config{
 		Chat: a.service, History: a.store, Audit: a.audit, Hooks: trial,
 		Sources: sourceList{a.sources}, Streams: a.broker, Files: static.Files,
-		Examples: models.Examples, Addr: addr, Notices: append(a.cfg.notices(), sourceNotices(a.sources)...), Version: version, Log: a.log,
+		Examples: a.examples, Addr: addr, Notices: append(a.cfg.notices(), sourceNotices(a.sources)...), Version: version, Log: a.log,
 	})
 }
 

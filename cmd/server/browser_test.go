@@ -55,6 +55,18 @@ func startBrowser(t *testing.T) browser {
 	return browser{ctx}
 }
 
+// profile is the browser for somebody else: it shares no cookies and nothing that
+// pages store with other profiles. It ends with the test.
+func (b browser) profile(t *testing.T) browser {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(b.ctx, chromedp.WithNewBrowserContext())
+	t.Cleanup(cancel)
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatalf("open a profile: %v", err)
+	}
+	return browser{ctx}
+}
+
 // A tab is a page of a product in a browser. It notes what a page of ours never
 // does: ask another host for something, break its own content security policy,
 // throw.

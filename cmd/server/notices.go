@@ -18,8 +18,8 @@ func (c Config) notices() []web.Notice {
 	}
 	if c.modelConfig().IsDemo() {
 		list = append(list, web.Notice{Kind: web.NoticeDemo, Text: map[string]string{
-			"en":      "This is the demo model, which knows the demo data and runs SQL that you type. To use a real model, set DATAMIND__LLM__API_BASE, DATAMIND__LLM__API_KEY and DATAMIND__LLM__MODEL.",
-			"zh-Hans": "当前是演示模型：它只了解演示数据，并能执行你输入的 SQL。要使用真实模型，请设置 DATAMIND__LLM__API_BASE、DATAMIND__LLM__API_KEY 和 DATAMIND__LLM__MODEL。",
+			"en":      "The demo model knows the demo data and typed SQL. For a real model, set DATAMIND__LLM__API_BASE and DATAMIND__LLM__MODEL.",
+			"zh-Hans": "演示模型只懂演示数据和直接输入的 SQL。使用真实模型请设置 DATAMIND__LLM__API_BASE 和 DATAMIND__LLM__MODEL。",
 		}})
 	}
 	return list

@@ -19,6 +19,7 @@ export class Composer {
     private readonly sent: () => void,
   ) {
     this.session = form.dataset["session"] ?? "";
+    form.noValidate = true; // Enter in an empty box does nothing, without a browser's bubble
     if (!box.value) box.value = localStorage.getItem(this.key) ?? "";
     this.grow();
     box.addEventListener("compositionstart", () => (this.composing = true));

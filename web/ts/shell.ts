@@ -35,30 +35,43 @@ export function drawer(): void {
   });
 }
 
-let refreshing = 0;
+let due = 0; // the timer of the next refresh
+let asked = 0; // refreshes that were asked for
+let shown = 0; // the newest of them whose answer is on the page
 
-/** refreshRecent fetches the list of sessions again, soon, and what comes with it. */
-export function refreshRecent(current: string): void {
-  clearTimeout(refreshing);
+/** refreshAround fetches the list of sessions and the state of the ledger again, soon. */
+export function refreshAround(current: string): void {
+  clearTimeout(due);
   const soon = 150;
-  refreshing = window.setTimeout(() => {
+  due = window.setTimeout(() => {
+    const mine = ++asked;
     piece(`/recent?current=${encodeURIComponent(current)}`)
       .then((fresh) => {
-        const old = one("#recent");
-        if (!old) return;
-        const top = old.scrollTop;
-        const focused = old.contains(document.activeElement) ? document.activeElement?.getAttribute("href") : null;
-        old.replaceWith(fresh);
-        countWaiting(Number(fresh.dataset["waiting"] ?? 0));
-        for (const [id, words] of [["ledger-count", fresh.dataset["records"]], ["ledger-newest", fresh.dataset["newest"]]] as const) {
-          const place = document.getElementById(id);
-          if (place && words) place.textContent = words;
-        }
-        fresh.scrollTop = top;
-        if (focused) one(`a[href="${CSS.escape(focused)}"]`, fresh)?.focus();
+        if (mine < shown) return; // a later answer was quicker
+        shown = mine;
+        putAround(fresh);
       })
-      .catch(() => undefined); // the list is a convenience; the next event tries again
+      .catch(() => undefined); // a convenience; the next event tries again
   }, soon);
+}
+
+/** putAround replaces what stands around the page, and keeps the focus. */
+function putAround(fresh: HTMLElement): void {
+  const list = one("#recent");
+  const next = one("#recent", fresh);
+  if (!list || !next) return;
+  const top = list.scrollTop;
+  const focused = document.activeElement;
+  const href = focused instanceof HTMLElement && (list.contains(focused) || focused.id === "ledger") ? focused.getAttribute("href") : null;
+  for (const id of ["recent", "ledger-count", "ledger"]) {
+    const now = one(`#${id}`, fresh);
+    if (now) document.getElementById(id)?.replaceWith(now);
+  }
+  countWaiting(Number(next.dataset["waiting"] ?? 0));
+  next.scrollTop = top;
+  if (href === null) return;
+  const again = focused?.id === "ledger" ? one("#ledger") : one(`a[href="${CSS.escape(href)}"]`, next);
+  again?.focus({ preventScroll: true });
 }
 
 /** countWaiting puts what waits for the person into the tab's title. */

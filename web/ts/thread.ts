@@ -180,7 +180,7 @@ export class Thread {
   }
 
   /** follow makes a change and stays at the end if the reader was there. */
-  private follow(change: () => void): void {
+  follow(change: () => void): void {
     const end = this.atEnd();
     change();
     if (end) this.toEnd();

@@ -2,6 +2,7 @@ package views
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"time"
 
@@ -262,8 +263,13 @@ func (q Question) ring() string {
 	return strconv.FormatInt(min(100, left), 10) + " 100"
 }
 
+// shownTyped is how many rows of a sample are shown where something has to be
+// typed: the field is to be in sight together with what it is about.
+const shownTyped = 3
+
 // grid returns the sample of rows: as they are, and for an UPDATE with what
-// would become of each value that changes.
+// would become of each value that changes. The columns of an UPDATE begin with
+// those that tell what changes in which row.
 func (m TableImpact) grid() (columns []Column, rows [][]cellChange) {
 	if m.Before == nil {
 		return nil, nil
@@ -294,7 +300,56 @@ func (m TableImpact) grid() (columns []Column, rows [][]cellChange) {
 	for i, c := range m.Before.Columns {
 		columns = append(columns, Column{Name: c.Name, Numeric: numeric(c.Type, plain, i)})
 	}
-	return columns, rows
+	if m.After == nil {
+		return columns, rows
+	}
+	order := m.changedFirst(rows)
+	for i, row := range rows {
+		rows[i] = inOrder(row, order)
+	}
+	return inOrder(columns, order), rows
+}
+
+// sampleTitle says what the sample is of which shown rows are seen.
+func (m TableImpact) sampleTitle(t *i18n.Texts, shown int) string {
+	all := int64(shown) >= m.Rows
+	switch {
+	case m.After != nil && all:
+		return t.T("ask.sample_changed")
+	case m.After != nil:
+		return t.T("ask.sample_changed_first", "n", m.Rows, "shown", shown)
+	case all:
+		return t.T("ask.sample_lost")
+	default:
+		return t.T("ask.sample_lost_first", "n", m.Rows, "shown", shown)
+	}
+}
+
+// changedFirst orders the sample's columns: the first one, which by custom is the
+// key, then those of which a value changes, then the others.
+func (m TableImpact) changedFirst(rows [][]cellChange) []int {
+	var changed, others []int
+	for i := range m.Before.Columns {
+		changes := slices.ContainsFunc(rows, func(r []cellChange) bool { return i < len(r) && r[i].New != nil })
+		if i == 0 || changes {
+			changed = append(changed, i)
+		} else {
+			others = append(others, i)
+		}
+	}
+	return append(changed, others...)
+}
+
+// inOrder returns the values of list by the places that order gives. A place
+// that a short row lacks is left out.
+func inOrder[T any](list []T, order []int) []T {
+	sorted := make([]T, 0, len(list))
+	for _, i := range order {
+		if i < len(list) {
+			sorted = append(sorted, list[i])
+		}
+	}
+	return sorted
 }
 
 // A cellChange is a value and, where it would change, the one that it becomes.

@@ -82,3 +82,28 @@ func TestClockAndRing(t *testing.T) {
 		t.Errorf("after its end the clock shows %s", got)
 	}
 }
+
+// TestUpdateShowsChangesFirst checks that what changes stands beside the key,
+// before columns that stay as they are.
+func TestUpdateShowsChangesFirst(t *testing.T) {
+	cells := func(values ...string) [][]json.RawMessage {
+		var row []json.RawMessage
+		for _, v := range values {
+			row = append(row, json.RawMessage(v))
+		}
+		return [][]json.RawMessage{row}
+	}
+	names := []column{{Name: "id"}, {Name: "name"}, {Name: "city"}, {Name: "price"}}
+	m := TableImpact{
+		Before: &Sample{Columns: names, Rows: cells(`1`, `"a"`, `"b"`, `2`)},
+		After:  &Sample{Columns: names, Rows: cells(`1`, `"a"`, `"b"`, `3`)},
+	}
+	columns, rows := m.grid()
+	if columns[1].Name != "price" || rows[0][1].New == nil || rows[0][2].Old.Text != "a" || len(columns) != 4 {
+		t.Errorf("columns %v with %v, want the price after the key", columns, rows)
+	}
+	m.After = nil
+	if columns, _ := m.grid(); columns[1].Name != "name" {
+		t.Errorf("what is deleted is in another order: %v", columns)
+	}
+}
