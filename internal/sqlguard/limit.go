@@ -21,7 +21,7 @@ func (j *Judge) Limit(text string, n int) (limited string, ok bool) {
 	case SQLite:
 		return sqliteLimit(text, pieces[0], n)
 	case Postgres:
-		return j.pgLimit(pieces[0].String(), n)
+		return j.pgLimit(text[:pieces[0].end()], n)
 	case MySQL:
 		return j.mysqlLimit(pieces[0], n)
 	}

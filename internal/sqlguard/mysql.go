@@ -37,10 +37,16 @@ func (j *Judge) judgeMySQLPiece(p piece) Statement {
 func (j *Judge) readMySQL(w *myWalk, p piece) {
 	node, err := j.parseMySQL(p.bare())
 	if err == nil {
-		w.root(node)
+		if !w.root(node) && !byFirstWords(w, p) {
+			w.raise(Unknown, codeNotListed, "")
+		}
 		return
 	}
 	if j.rewritten(w, p) || byFirstWords(w, p) {
+		return
+	}
+	if j.mysqlWords(w, p); w.effect == Administers { // which says more than where parsing ended
+		w.verb = strings.ToUpper(p.raw(0))
 		return
 	}
 	w.raise(Unknown, codeSyntax, mysqlMessage(err))

@@ -6,8 +6,9 @@ import (
 	"github.com/pingcap/tidb/pkg/parser/ast"
 )
 
-// root judges a statement by its tree. A kind that is not listed is Unknown.
-func (w *myWalk) root(n ast.StmtNode) {
+// root judges a statement by its tree. It reports whether its kind is listed;
+// one that is not does not run.
+func (w *myWalk) root(n ast.StmtNode) (listed bool) {
 	switch x := n.(type) {
 	case *ast.SelectStmt:
 		w.verb = "SELECT"
@@ -31,8 +32,7 @@ func (w *myWalk) root(n ast.StmtNode) {
 	case *ast.ShowStmt:
 		w.verb = "SHOW"
 	case *ast.ExplainStmt:
-		w.explain(x.Stmt, x.Analyze)
-		return
+		return w.explain(x.Stmt, x.Analyze)
 	case *ast.SetStmt:
 		w.sets(x)
 	case *ast.CallStmt:
@@ -41,27 +41,26 @@ func (w *myWalk) root(n ast.StmtNode) {
 	default:
 		if !w.creates(n) && !w.alters(n) {
 			w.verb = ""
-			w.raise(Unknown, codeNotListed, "")
-			return
+			return false
 		}
 	}
 	n.Accept(w)
+	return true
 }
 
 // explain judges EXPLAIN and MariaDB's ANALYZE: what runs counts as it is; of
 // what is only explained, what is forbidden.
-func (w *myWalk) explain(n ast.StmtNode, runs bool) {
+func (w *myWalk) explain(n ast.StmtNode, runs bool) (listed bool) {
 	inner := &myWalk{bounded: true}
-	if n == nil {
-		w.verb = "EXPLAIN"
-		return
+	if n == nil || !inner.root(n) {
+		return false
 	}
-	inner.root(n)
 	w.inherit(inner, runs)
 	w.verb = "EXPLAIN"
 	if inner.verb == "SHOW" {
 		w.verb = "DESCRIBE"
 	}
+	return true
 }
 
 // inherit takes over what a walk of another statement found, where it runs.
@@ -103,8 +102,8 @@ func (w *myWalk) creates(n ast.StmtNode) bool {
 	case *ast.CreateTableStmt:
 		w.verb = "CREATE TABLE"
 		w.writes(x.Table)
-		if x.Select != nil && x.OnDuplicate == ast.OnDuplicateKeyHandlingReplace {
-			w.raise(Adds, "", "") // its own rows only
+		if x.IfNotExists && x.OnDuplicate == ast.OnDuplicateKeyHandlingReplace {
+			w.raise(Changes, codeReplaces, myName(x.Table)) // of the table that is there, in old servers
 		}
 	case *ast.CreateIndexStmt:
 		w.verb = "CREATE INDEX"

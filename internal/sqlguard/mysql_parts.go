@@ -42,7 +42,9 @@ func (j *Judge) rewritten(w *myWalk, p piece) bool {
 	if err != nil {
 		return false
 	}
-	w.root(node)
+	if !w.root(node) {
+		return false
+	}
 	if replaces {
 		effect, code := Destroys, codeRedefines
 		if w.verb == "CREATE DATABASE" {
@@ -66,9 +68,9 @@ func (j *Judge) analyzes(w *myWalk, p piece) bool {
 	if err != nil {
 		return false
 	}
-	w.explain(node, true)
+	listed := w.explain(node, true)
 	w.verb = "ANALYZE"
-	return true
+	return listed
 }
 
 // part returns the next part of a statement to take out.
