@@ -38,7 +38,7 @@ func e2eLooks(t *testing.T, b browser) {
 	p := serveProduct(t, t.TempDir())
 	talk := p.open(t)
 	p.ask(t, talk, "SELECT * FROM employees")
-	result := p.ask(t, talk, "SELECT id, name, name_zh, city FROM employees").one(t, "turn.tool_result")
+	result := p.ask(t, talk, "SELECT id, name, name_zh, city FROM employees LIMIT 30").one(t, "turn.tool_result")
 	p.ask(t, talk, "DROP DATABASE demo")
 	no := p.ask(t, talk, "UPDATE products SET price = 0 WHERE id = 3").one(t, "hook_asks_user")
 	p.answer(t, no, "cancel")
