@@ -49,7 +49,8 @@ func pathTools() map[string][]string {
 
 // rules are the program's guards, in the order in which they judge. A custom hook
 // is one line here. A data source that is set to read only stays so when the
-// hooks are switched off: that is a property of the source.
+// hooks are switched off, and one that tenants share stays divided: those are
+// properties of the source.
 func (c Config) rules(sources *datasource.Set) []hooks.Rule {
 	judge := func(source string) builtin.Judge {
 		if s, ok := sources.Get(source); ok {
@@ -68,6 +69,8 @@ func (c Config) rules(sources *datasource.Set) []hooks.Rule {
 	guard(c.DB.ReadOnly, builtin.ReadOnlySQL{Args: sqlTools(), Judge: judge})
 	guard(on && c.Hooks.DestructiveSQL, builtin.DestructiveSQL{Args: sqlTools(), Judge: judge})
 	guard(on, builtin.RowLimit{Max: c.DB.RowLimit, Args: sqlTools(), Judge: judge})
+	tenancy := sqlguard.Tenancy{Tables: c.Hooks.TenantTables, Value: c.Data.Profile}
+	guard(len(tenancy.Tables) > 0, builtin.TenantFilter{Tenancy: tenancy, Args: sqlTools(), Judge: judge})
 	return rules
 }
 

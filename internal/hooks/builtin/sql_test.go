@@ -15,6 +15,7 @@ import (
 type fake struct {
 	reports map[string]sqlguard.Report
 	limit   func(text string, n int) (string, bool)
+	tenant  func(text string, t sqlguard.Tenancy) (string, bool)
 }
 
 func (f fake) Inspect(_ context.Context, text string) sqlguard.Report {
@@ -26,11 +27,17 @@ func (f fake) Inspect(_ context.Context, text string) sqlguard.Report {
 
 func (f fake) Limit(text string, n int) (string, bool) { return f.limit(text, n) }
 
+func (f fake) Tenant(_ context.Context, text string, t sqlguard.Tenancy) (string, bool) {
+	return f.tenant(text, t)
+}
+
 // broken is a judge that panics.
 type broken struct{}
 
 func (broken) Inspect(context.Context, string) sqlguard.Report { panic("no parser") }
 func (broken) Limit(string, int) (string, bool)                { panic("no parser") }
+
+func (broken) Tenant(context.Context, string, sqlguard.Tenancy) (string, bool) { panic("no parser") }
 
 func one(verb string, e sqlguard.Effect, tables ...string) sqlguard.Report {
 	return sqlguard.Report{Statements: []sqlguard.Statement{{Verb: verb, Effect: e, Tables: tables}}, Effect: e}
@@ -169,6 +176,7 @@ func TestSQLHooksFailClosed(t *testing.T) {
 			builtin.DestructiveSQL{Args: sqlArgs(), Judge: tt.judge},
 			builtin.ReadOnlySQL{Args: sqlArgs(), Judge: tt.judge},
 			builtin.RowLimit{Max: 10, Args: sqlArgs(), Judge: tt.judge},
+			builtin.TenantFilter{Tenancy: sqlguard.Tenancy{Tables: map[string]string{"t": "c"}}, Args: sqlArgs(), Judge: tt.judge},
 		} {
 			d, ok := decide(t, h, tt.call).(hooks.Deny)
 			if !ok || d.Reason == "" {
