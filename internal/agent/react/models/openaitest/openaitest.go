@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"sync"
 	"time"
+	"unicode/utf8"
 )
 
 // maxRequest bounds a request's body, in bytes.
@@ -53,6 +54,9 @@ func Calls(text string, calls ...Call) Step {
 			"index": i, "id": c.ID, "type": "function", "function": map[string]string{"name": c.Tool, "arguments": ""},
 		}), ""))
 		half := len(c.Args) / 2
+		for half > 0 && !utf8.RuneStart(c.Args[half]) {
+			half--
+		}
 		for _, args := range []string{c.Args[:half], c.Args[half:]} {
 			s.Chunks = append(s.Chunks, Delta(piece(map[string]any{
 				"index": i, "function": map[string]string{"arguments": args},
