@@ -49,7 +49,7 @@ type path struct {
 func (c *cascade) follow(table string, updated []string) (unknownReason, bool) {
 	root := &reached{table: table, updated: updated}
 	c.reached = []*reached{root}
-	for i := 0; i < len(c.reached); i++ {
+	for i := 0; i < len(c.reached); i++ { //nolint:intrange // it grows
 		from := c.reached[i]
 		for _, key := range c.references {
 			if key.parent != from.table || !from.touches(key) {

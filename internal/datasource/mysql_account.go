@@ -56,10 +56,7 @@ func rightsOf(line string) (rights []string, everywhere bool) {
 		role, _, _ := strings.Cut(rest, " TO ")
 		return []string{"role " + role}, false
 	}
-	for _, right := range splitRights(list) {
-		rights = append(rights, right)
-	}
-	return rights, strings.HasPrefix(on, "*.*")
+	return splitRights(list), strings.HasPrefix(on, "*.*")
 }
 
 // splitRights splits a list at its commas, not at those of a list of columns.

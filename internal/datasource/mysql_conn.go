@@ -15,7 +15,7 @@ import (
 )
 
 // mysqlAddress is how an address has to be written.
-const mysqlAddress = "mysql://user:password@host:3306/database, with ?tls=true for an encrypted connection or ?socket=/path for a local one"
+const mysqlAddress = "mysql://user:password@host:3306/database, with ?tls=true for an encrypted connection or ?socket=/path for a local one" //nolint:gosec // an example, without a password
 
 // mysqlConfig reads an address. Its errors do not repeat it.
 func mysqlConfig(dsn string) (*mysql.Config, error) {
@@ -76,7 +76,7 @@ func (o *myConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, mysqlError(err)
 	}
-	c := &myLink{Conn: conn, connector: o}
+	c := &myLink{Conn: conn, connector: o, never: context.Background}
 	if err := c.prepare(); err != nil {
 		return nil, errors.Join(mysqlError(err), conn.Close())
 	}
@@ -90,7 +90,8 @@ func (o *myConnector) Driver() driver.Driver { return noDriver{} }
 type myLink struct {
 	driver.Conn
 	connector *myConnector
-	id        string // the connection's number on the server
+	never     func() context.Context // for what interruptible ends in another way
+	id        string                 // the connection's number on the server
 	maria     bool
 	readOnly  string // the variable that says that the session is
 	began     int64  // see controls
@@ -129,7 +130,7 @@ func (c *myLink) prepare() error {
 // readableMode refuses modes under which the server cuts a text into words
 // otherwise than the guard does.
 func readableMode(mode string) error {
-	for _, one := range strings.Split(mode, ",") {
+	for one := range strings.SplitSeq(mode, ",") {
 		switch one {
 		case "ANSI_QUOTES", "NO_BACKSLASH_ESCAPES":
 			return fmt.Errorf("the server runs with sql_mode %s, under which quotes mean something else than the guard reads; "+
@@ -172,7 +173,7 @@ func (c *myLink) query(text string) (driver.Rows, error) {
 	if !ok {
 		return nil, fmt.Errorf("unexpected connection %T", c.Conn)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(c.never())
 	c.mu.Lock()
 	c.hard = cancel
 	c.mu.Unlock()

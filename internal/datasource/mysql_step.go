@@ -58,7 +58,7 @@ func (c *myLink) step(text string, b *budget, whole bool) (out Rows, err error) 
 // abandon ends a query of which there are more rows than are wanted.
 func (c *myLink) abandon() error {
 	c.spend()
-	ctx, cancel := context.WithTimeout(context.Background(), cancelTime)
+	ctx, cancel := context.WithTimeout(c.never(), cancelTime)
 	defer cancel()
 	if err := c.kill(ctx); err != nil {
 		c.mu.Lock()

@@ -3,7 +3,9 @@ package datasource
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -238,10 +240,7 @@ func TestMariaWarnings(t *testing.T) {
 		{Accounts{Reader: d.Admin, Writer: d.Writer}, "may read and write files on the server"},
 	} {
 		s := openAt[*mysqlSource](t, test.accounts)
-		got := ""
-		for _, w := range s.Warnings() {
-			got += w.In("en")
-		}
+		got := warned(s)
 		if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
 			t.Errorf("got %q, want %q", got, test.want)
 		}
@@ -261,10 +260,8 @@ func TestMySQLAddress(t *testing.T) {
 		{"mysql://u:hush@h/db?allowAllFiles=true", "unknown parameter"},
 	} {
 		cfg, err := mysqlConfig(test.dsn)
-		got := ""
-		if err != nil {
-			got = err.Error()
-		} else {
+		got := fmt.Sprint(err)
+		if err == nil {
 			got = cfg.Net + " " + cfg.Addr + " " + cfg.DBName
 		}
 		if !strings.Contains(got, test.want) || strings.Contains(got, "hush") {
@@ -283,11 +280,7 @@ func TestRights(t *testing.T) {
 		"SET DEFAULT ROLE NONE FOR `r`@`%`":                             " false",
 	} {
 		rights, everywhere := rightsOf(line)
-		got := strings.Join(rights, ",") + " false"
-		if everywhere {
-			got = strings.Join(rights, ",") + " true"
-		}
-		if got != want {
+		if got := strings.Join(rights, ",") + " " + strconv.FormatBool(everywhere); got != want {
 			t.Errorf("%s: got %s", line, got)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -35,7 +36,7 @@ func newPostgresConnector(dsn string, readOnly bool, types *typeNames) (*pgConne
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = connectTime
 	}
-	for name, value := range map[string]string{
+	maps.Copy(config.RuntimeParams, map[string]string{
 		"application_name":                    "datamind",
 		"client_encoding":                     "UTF8",
 		"standard_conforming_strings":         "on", // as the guard reads strings
@@ -46,9 +47,7 @@ func newPostgresConnector(dsn string, readOnly bool, types *typeNames) (*pgConne
 		"lock_timeout":                        milliseconds(lockWait),
 		"idle_in_transaction_session_timeout": milliseconds(time.Minute),
 		"default_transaction_read_only":       onOff(readOnly),
-	} {
-		config.RuntimeParams[name] = value
-	}
+	})
 	return &pgConnector{config: config, types: types}, nil
 }
 
@@ -68,7 +67,7 @@ func (o *pgConnector) Connect(ctx context.Context) (driver.Conn, error) {
 		return nil, postgresError(err)
 	}
 	conn.Frontend().SetMaxBodyLen(maxValue + 64<<10)
-	c := &pgLink{conn: conn, types: o.types}
+	c := &pgLink{conn: conn, types: o.types, never: context.Background}
 	if got := conn.ParameterStatus("standard_conforming_strings"); got != "on" {
 		return nil, errors.Join(fmt.Errorf("the server keeps standard_conforming_strings %q, under which strings mean something else than the guard reads", got), c.Close())
 	}
@@ -89,6 +88,7 @@ func (noDriver) Open(string) (driver.Conn, error) {
 type pgLink struct {
 	conn  *pgconn.PgConn
 	types *typeNames
+	never func() context.Context // for what interruptible ends in another way
 
 	mu    sync.Mutex
 	spent bool // it was interrupted: a late cancellation could hit the next query
@@ -104,7 +104,7 @@ func (c *pgLink) Begin() (driver.Tx, error) { return nil, errors.New("see transa
 
 // Close implements [driver.Conn].
 func (c *pgLink) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), cancelTime)
+	ctx, cancel := context.WithTimeout(c.never(), cancelTime)
 	defer cancel()
 	_ = c.conn.Close(ctx) // it says good-bye to a server that may have gone
 	return nil
@@ -140,7 +140,7 @@ func (c *pgLink) own(query string, args ...string) ([][]string, error) {
 	for i, arg := range args {
 		values[i] = []byte(arg)
 	}
-	result := c.conn.ExecParams(context.Background(), query, values, nil, nil, nil).Read()
+	result := c.conn.ExecParams(c.never(), query, values, nil, nil, nil).Read()
 	if result.Err != nil {
 		return nil, result.Err
 	}
@@ -189,7 +189,7 @@ func (c *pgLink) spend() {
 // cancel tells the server once to end what the connection is doing.
 func (c *pgLink) cancel() {
 	c.spend()
-	ctx, cancel := context.WithTimeout(context.Background(), cancelTime)
+	ctx, cancel := context.WithTimeout(c.never(), cancelTime)
 	defer cancel()
 	_ = c.conn.CancelRequest(ctx) // where it fails, all is read and thrown away
 }

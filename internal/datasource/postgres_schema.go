@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -34,7 +35,7 @@ func (s *postgresSource) describing(ctx context.Context, f func(*pgLink) error) 
 // Tables implements [Source]. Partitions are part of their table.
 func (s *postgresSource) Tables(ctx context.Context) (tables []Table, err error) {
 	err = s.describing(ctx, func(c *pgLink) error {
-		found, err := c.own(pgTables+` AND NOT c.relispartition ORDER BY 2`, fmt.Sprint(countedExactly))
+		found, err := c.own(pgTables+` AND NOT c.relispartition ORDER BY 2`, strconv.Itoa(countedExactly))
 		if err != nil {
 			return err
 		}
@@ -84,7 +85,7 @@ ORDER BY $2 = n.nspname || '.' || c.relname DESC, $2 = c.relname DESC, pg_table_
 // Table implements [Source].
 func (s *postgresSource) Table(ctx context.Context, name string) (t Table, err error) {
 	err = s.describing(ctx, func(c *pgLink) error {
-		found, err := c.own(pgTables+findTable, fmt.Sprint(countedExactly), name)
+		found, err := c.own(pgTables+findTable, strconv.Itoa(countedExactly), name)
 		if err != nil {
 			return err
 		}

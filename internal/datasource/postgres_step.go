@@ -2,7 +2,6 @@ package datasource
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -22,7 +21,7 @@ const statementName = "datamind"
 // step runs one statement inside a transaction and reads the rows that b has
 // room for. With whole it runs to its end even so, as what writes has to.
 func (c *pgLink) step(text string, b *budget, whole bool) (Rows, error) {
-	described, err := c.conn.Prepare(context.Background(), statementName, text, nil)
+	described, err := c.conn.Prepare(c.never(), statementName, text, nil)
 	if err != nil {
 		return Rows{}, err
 	}
@@ -43,7 +42,7 @@ func (c *pgLink) step(text string, b *budget, whole bool) (Rows, error) {
 		c.spend()
 		return Rows{}, fmt.Errorf("%w: it ends the transaction that it runs in", ErrRefused)
 	}
-	return f.rows, c.conn.Deallocate(context.Background(), statementName)
+	return f.rows, c.conn.Deallocate(c.never(), statementName)
 }
 
 // A pgFetch reads the rows of one statement, some at a time.
@@ -104,10 +103,9 @@ func (f *pgFetch) run() error {
 // f.err; an error that it returns is the connection's.
 func (f *pgFetch) receive() error {
 	for {
-		message, err := f.link.conn.ReceiveMessage(context.Background())
+		message, err := f.link.conn.ReceiveMessage(f.link.never())
 		if err != nil {
-			var long *pgproto3.ExceededMaxBodyLenErr
-			if errors.As(err, &long) {
+			if _, long := errors.AsType[*pgproto3.ExceededMaxBodyLenErr](err); long {
 				return fmt.Errorf("one row is larger than %d MiB; select fewer columns, or parts of them with substr", maxValue>>20)
 			}
 			return err

@@ -3,17 +3,19 @@ package datasource
 import (
 	"strings"
 	"testing"
+
+	"example.com/datamind/internal/datasource/dbtest"
 )
 
 // TestPostgresValues reads one value of every kind of type. What arrives is what
 // the database itself writes for it.
 func TestPostgresValues(t *testing.T) {
-	s, d := openPostgres(t, `
+	d := dbtest.Postgres(t, `
 CREATE TYPE mood AS ENUM ('fine', 'so-so', '好');
 CREATE DOMAIN small AS int CHECK (VALUE < 10);
 CREATE TYPE pair AS (a int, b text)`)
 	d.Run(t, "ALTER DATABASE "+d.Name+" SET timezone = 'Asia/Shanghai'")
-	s = openAt[*postgresSource](t, Accounts{Reader: d.Reader, Writer: d.Writer})
+	s := openAt[*postgresSource](t, Accounts{Reader: d.Reader, Writer: d.Writer})
 	for _, test := range []struct{ expression, typ, want string }{
 		{"NULL::int", "integer", `null`},
 		{"1::smallint", "smallint", `1`},

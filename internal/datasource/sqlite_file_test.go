@@ -70,17 +70,18 @@ func TestOpen(t *testing.T) {
 		{"sqlite:" + garbage, "not an SQLite database"},
 		{"sqlite:", `want an address such as "sqlite:PATH"`},
 		{"/some/path.db", `want an address such as "sqlite:PATH"`},
-		{"oracle://localhost/x", "neither sqlite:, postgres: nor mysql:"},
+		{"oracle://localhost/x", "has to begin with sqlite:"},
 		{"postgres://reader:hush@127.0.0.1:1/x?sslmode=disable", "cannot be reached"},
 		{"postgres://reader:hush@host:port/x", "the address is not valid"},
 	} {
 		s, err := Open(t.Context(), "x", Accounts{Writer: test.dsn})
-		if err == nil {
+		switch {
+		case err == nil:
 			t.Errorf("%s: opened", test.dsn)
 			_ = s.Close()
-		} else if !strings.Contains(err.Error(), test.want) {
+		case !strings.Contains(err.Error(), test.want):
 			t.Errorf("%s: %v", test.dsn, err)
-		} else if strings.Contains(err.Error(), "hush") {
+		case strings.Contains(err.Error(), "hush"):
 			t.Errorf("the error repeats a password: %v", err)
 		}
 	}

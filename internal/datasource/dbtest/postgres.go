@@ -90,7 +90,7 @@ func (p *postgres) admin(ctx context.Context, name, text string) (string, error)
 }
 
 // restrict is a word that newer versions of pg_dump draw anew for each dump.
-var restrict = regexp.MustCompile(`(?m)^\\(un)?restrict .*$`) //nolint:gochecknoglobals // a constant
+var restrict = regexp.MustCompile(`(?m)^\\(un)?restrict .*$`)
 
 func (p *postgres) dump(ctx context.Context, name string) (string, error) {
 	database, err := p.run(ctx, "", p.dumper, "-h", p.dir, "-U", "postgres", "-d", name, "--create", "--inserts")
