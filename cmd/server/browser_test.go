@@ -228,7 +228,7 @@ func (tb *tab) shoot(name string) {
 // axe fails the test for each rule of accessibility that the page breaks.
 func (tb *tab) axe() {
 	tb.t.Helper()
-	script, err := os.ReadFile(filepath.Join("..", "..", "node_modules", "axe-core", "axe.min.js"))
+	script, err := os.ReadFile(filepath.Join("..", "..", "web", "node_modules", "axe-core", "axe.min.js"))
 	if err != nil {
 		tb.t.Fatalf("%v; make e2e installs it", err)
 	}
