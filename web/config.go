@@ -11,6 +11,7 @@ import (
 
 	"example.com/datamind/internal/agent"
 	"example.com/datamind/internal/audit"
+	"example.com/datamind/internal/hooks"
 )
 
 // Chat is what the pages need of [agent.Service].
@@ -52,6 +53,9 @@ type AuditLog interface {
 	RawRecord(ctx context.Context, seq uint64) ([]byte, error)
 
 	Verify(ctx context.Context) (audit.Report, error)
+
+	// Len returns the number of records.
+	Len() uint64
 
 	// Err returns what keeps the log from taking records, if anything does.
 	Err() error
@@ -117,12 +121,13 @@ type Notice struct {
 	Text map[string]string // by language: "en" and "zh-Hans"
 }
 
-// Config is what a [Server] needs. All fields are required but Notices and
-// Version.
+// Config is what a [Server] needs. All fields are required but Rules, Notices
+// and Version.
 type Config struct {
 	Chat    Chat
 	History History
 	Audit   AuditLog
+	Rules   []hooks.Rule // that judge, for GET /api/hooks; may be empty
 	Hooks   agent.Runner // for POST /api/hooks/try: it records nothing and takes no grant
 	Sources Sources
 	Streams Streams

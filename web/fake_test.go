@@ -190,6 +190,8 @@ func (f *fakeAudit) Record(_ context.Context, seq uint64) (audit.Record, error) 
 	return testRecord, f.err
 }
 
+func (f *fakeAudit) Len() uint64 { return testRecord.Seq + 1 }
+
 func (f *fakeAudit) Err() error { return f.broken }
 
 func (f *fakeAudit) Verify(context.Context) (audit.Report, error) { return f.report, f.err }

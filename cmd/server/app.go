@@ -158,12 +158,13 @@ func (a *app) queryTool() tools.QuerySQL {
 
 // handler makes the server's handler for the address that it listens on.
 func (a *app) handler(addr string) (*web.Server, error) {
-	trial, err := hooks.NewChain(a.cfg.rules(a.sources), nil, nil)
+	rules := a.cfg.rules(a.sources)
+	trial, err := hooks.NewChain(rules, nil, nil)
 	if err != nil {
 		return nil, err
 	}
 	return web.New(web.Config{
-		Chat: a.service, History: a.store, Audit: a.audit, Hooks: trial,
+		Chat: a.service, History: a.store, Audit: a.audit, Rules: rules, Hooks: trial,
 		Sources: sourceList{a.sources}, Streams: a.broker, Files: static.Files,
 		Examples: a.examples, Addr: addr, Notices: append(a.cfg.notices(), sourceNotices(a.sources)...), Version: version, Log: a.log,
 	})
