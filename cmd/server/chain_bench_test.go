@@ -58,6 +58,7 @@ func BenchmarkChain(b *testing.B) {
 }
 
 func queryCall(b *testing.B, text string) hooks.Call {
+	b.Helper()
 	args, err := json.Marshal(map[string]string{"sql": text})
 	if err != nil {
 		b.Fatal(err)
@@ -71,6 +72,7 @@ func queryCall(b *testing.B, text string) hooks.Call {
 // benchChain is the chain that serve uses, over a new demo database, with its
 // log in memory where the system has a place for that.
 func benchChain(b *testing.B) *hooks.Chain {
+	b.Helper()
 	cfg, err := readConfig(b.TempDir(), nil)
 	if err != nil {
 		b.Fatal(err)
@@ -99,7 +101,8 @@ func benchChain(b *testing.B) *hooks.Chain {
 
 // memoryDir is a folder whose files are never written to a disk.
 func memoryDir(b *testing.B) string {
-	dir, err := os.MkdirTemp("/dev/shm", "datamind-bench-")
+	b.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "datamind-bench-") //nolint:usetesting // not just any temporary folder
 	if err != nil {
 		b.Skipf("no file system in memory to keep the log in: %v", err)
 	}

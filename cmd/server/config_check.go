@@ -68,7 +68,7 @@ func editDistance(a, b string) int {
 }
 
 // profileName is what a profile may be called: it becomes a folder.
-var profileName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`) //nolint:gochecknoglobals // a constant
+var profileName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
 
 // check says what is wrong with a value that parses. A setting for something
 // that this version can't do is refused: to ignore it would be to promise it.
