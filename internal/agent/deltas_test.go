@@ -185,13 +185,13 @@ func TestDeltasGoBeforeTheirMessage(t *testing.T) {
 		if err := tr.Append(ctx, agent.Message{Role: agent.RoleAssistant, Text: "ab"}); err != nil {
 			return err
 		}
-		var text string
+		var sent strings.Builder
 		for _, e := range r.sink.all() {
 			if e.Turn == tn.ID && e.Type == agent.TurnDelta {
-				text += e.Text
+				sent.WriteString(e.Text)
 			}
 		}
-		if text != "ab" {
+		if text := sent.String(); text != "ab" {
 			t.Errorf("the message is stored, and sent is %q", text)
 		}
 		return nil

@@ -30,6 +30,7 @@ func BenchmarkRaw(b *testing.B) {
 
 // rawWriter returns a function that appends to a file and syncs it.
 func rawWriter(b *testing.B) func() {
+	b.Helper()
 	f, err := os.OpenFile(filepath.Join(b.TempDir(), "raw"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		b.Fatal(err)
@@ -80,6 +81,7 @@ func timed(f func()) time.Duration {
 
 // appendAll appends b.N records, as many at once as there are writers.
 func appendAll(b *testing.B, l *Log, r Record, writers int) {
+	b.Helper()
 	var left atomic.Int64
 	left.Store(int64(b.N))
 	var wg sync.WaitGroup

@@ -1,5 +1,7 @@
 package sqlguard
 
+import "strings"
+
 // SampleRows is how many rows a [CountedTable]'s Sample has at most.
 const SampleRows = 20
 
@@ -60,14 +62,11 @@ func (t CountedTable) Keys(columns ...string) string {
 	if t.keys[0] == "" || len(columns) == 0 {
 		return ""
 	}
-	list := ""
+	list := make([]string, len(columns))
 	for i, c := range columns {
-		if i > 0 {
-			list += ", "
-		}
-		list += t.target + "." + t.quote(c)
+		list[i] = t.target + "." + t.quote(c)
 	}
-	return t.keys[0] + list + t.keys[1]
+	return t.keys[0] + strings.Join(list, ", ") + t.keys[1]
 }
 
 // Impact returns how to count what an UPDATE or DELETE would change, and what

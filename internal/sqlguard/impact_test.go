@@ -60,13 +60,11 @@ func TestImpact(t *testing.T) {
 	} {
 		j := serverJudge(t, tt.dialect)
 		counting, ok := j.Impact(tt.statement)
-		got := ""
-		for i, c := range counting.Tables {
-			if i > 0 {
-				got += "; "
-			}
-			got += c.Table + ": " + c.Count + " | " + c.Total + " | " + c.Sample + " | " + strings.Join(c.Set, ",")
+		var tables []string
+		for _, c := range counting.Tables {
+			tables = append(tables, c.Table+": "+c.Count+" | "+c.Total+" | "+c.Sample+" | "+strings.Join(c.Set, ","))
 		}
+		got := strings.Join(tables, "; ")
 		if counting.Cascade {
 			got = "cascade " + got
 		}

@@ -105,7 +105,7 @@ func (p piece) mysqlCount(t *ast.TableName, list []*ast.Assignment, limit *ast.L
 		c.keys = [2]string{with + "SELECT ", " FROM (SELECT " + target + ".*" + from + where + order + ") AS " + ownRows}
 		c.target = ownRows
 	}
-	values := ""
+	var values string
 	if values, c.Set, ok = p.mysqlValues(list, v); !ok {
 		values, c.Set = "", nil
 	}
@@ -201,6 +201,7 @@ func (p piece) mysqlValues(list []*ast.Assignment, v int) (columns string, set [
 	if len(list) == 0 {
 		return "", nil, true
 	}
+	var b strings.Builder
 	i := p.find(v, 0, "SET") + 1
 	for _, a := range list {
 		end := p.find(i, 0, ",", "WHERE", "ORDER", "LIMIT")
@@ -213,10 +214,10 @@ func (p piece) mysqlValues(list []*ast.Assignment, v int) (columns string, set [
 			return "", nil, false
 		}
 		set = append(set, a.Column.Name.O)
-		columns += ", (" + p.between(equals+1, end) + ") AS " + myQuote("new."+a.Column.Name.O)
+		b.WriteString(", (" + p.between(equals+1, end) + ") AS " + myQuote("new."+a.Column.Name.O))
 		i = end + 1
 	}
-	return columns, set, true
+	return b.String(), set, true
 }
 
 func myQuote(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }

@@ -12,7 +12,7 @@ func (w *myWalk) root(n ast.StmtNode) (listed bool) {
 	switch x := n.(type) {
 	case *ast.SelectStmt:
 		w.verb = "SELECT"
-		switch x.Kind {
+		switch x.Kind { //nolint:exhaustive // the other is SELECT
 		case ast.SelectStmtKindTable:
 			w.verb = "TABLE"
 		case ast.SelectStmtKindValues:

@@ -44,16 +44,16 @@ func byFirstWords(w *myWalk, p piece) bool {
 			code = codeAlters
 		}
 		w.verb = first + " " + second
-		w.raise(Destroys, code, p.lastName(2))
+		w.raise(Destroys, code, p.lastName())
 	case first == "ALTER" && (second == "TABLE" || second == "VIEW" || p.are(1, "ALGORITHM", "=")):
 		w.verb = "ALTER " + second
-		w.notes(p.lastName(2))
-		w.raise(Destroys, codeAlters, p.lastName(2))
+		w.notes(p.lastName())
+		w.raise(Destroys, codeAlters, p.lastName())
 	case first == "SHOW":
 		w.verb = first
 	case first == "CHECK" && second == "TABLE", first == "CHECKSUM" && second == "TABLE":
 		w.verb = first + " TABLE"
-		w.read = add(w.read, p.lastName(2))
+		w.read = add(w.read, p.lastName())
 	case first == "REPAIR", first == "OPTIMIZE":
 		w.verb = first
 		w.raise(Changes, codeRewrites, first)
@@ -73,8 +73,9 @@ func (p piece) codeWord(i int) string {
 	return ""
 }
 
-// lastName returns the name that begins at token i, with what qualifies it.
-func (p piece) lastName(i int) string {
+// lastName returns the name behind the first two words, with what qualifies it.
+func (p piece) lastName() string {
+	i := 2
 	if p.is(i, "IF") {
 		i++
 		if p.is(i, "NOT") {

@@ -74,7 +74,7 @@ func pgAlterTable(s *pgquery.AlterTableStmt) pgRule {
 		r.effect, r.code, r.name = Administers, codeAdministers, r.verb
 	}
 	for _, n := range s.Cmds {
-		switch n.GetAlterTableCmd().GetSubtype() {
+		switch n.GetAlterTableCmd().GetSubtype() { //nolint:exhaustive // all others are as judged above
 		case pgquery.AlterTableType_AT_ChangeOwner, pgquery.AlterTableType_AT_SetTableSpace,
 			pgquery.AlterTableType_AT_GenericOptions, pgquery.AlterTableType_AT_AlterColumnGenericOptions:
 			r.effect, r.code, r.name = Administers, codeOwner, ""
@@ -129,7 +129,7 @@ func pgTransaction(k pgquery.TransactionStmtKind) string {
 // pgSet judges SET and RESET, and says what to do instead.
 func pgSet(s *pgquery.VariableSetStmt) pgRule {
 	r := pgRule{verb: "SET", effect: Administers, code: codeSession, name: s.Name, closed: true}
-	switch s.Kind {
+	switch s.Kind { //nolint:exhaustive // all others are SET
 	case pgquery.VariableSetKind_VAR_RESET, pgquery.VariableSetKind_VAR_RESET_ALL:
 		r.verb = "RESET"
 	}

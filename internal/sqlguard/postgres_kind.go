@@ -172,7 +172,7 @@ func (w *pgWalk) copies(s *pgquery.CopyStmt) {
 
 // pgObject returns the words for a kind of object.
 func pgObject(t pgquery.ObjectType) string {
-	switch t {
+	switch t { //nolint:exhaustive // all others are called as the parser does
 	case pgquery.ObjectType_OBJECT_MATVIEW:
 		return "MATERIALIZED VIEW"
 	case pgquery.ObjectType_OBJECT_STATISTIC_EXT:
@@ -187,7 +187,7 @@ func pgObject(t pgquery.ObjectType) string {
 // described after a person was asked. The others reach beyond the database, or
 // are the administrator's.
 func pgOrdinary(t pgquery.ObjectType) bool {
-	switch t {
+	switch t { //nolint:exhaustive // what is not named is not ordinary
 	case pgquery.ObjectType_OBJECT_TABLE, pgquery.ObjectType_OBJECT_VIEW,
 		pgquery.ObjectType_OBJECT_MATVIEW, pgquery.ObjectType_OBJECT_INDEX,
 		pgquery.ObjectType_OBJECT_SEQUENCE, pgquery.ObjectType_OBJECT_TYPE,

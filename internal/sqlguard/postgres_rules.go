@@ -51,7 +51,7 @@ func pgCreates(m proto.Message) (pgRule, bool) {
 // pgDefines judges CREATE of what has a list of properties.
 func pgDefines(s *pgquery.DefineStmt) (pgRule, bool) {
 	r := pgRule{verb: "CREATE " + pgObject(s.Kind), name: strings.Join(pgNames(s.Defnames), ".")}
-	switch s.Kind {
+	switch s.Kind { //nolint:exhaustive // the default denies what is not named
 	case pgquery.ObjectType_OBJECT_COLLATION:
 		r.effect = Adds
 	case pgquery.ObjectType_OBJECT_AGGREGATE, pgquery.ObjectType_OBJECT_OPERATOR:

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +22,7 @@ import (
 // account that may do everything: they leave all as it was.
 func FuzzHarmlessPostgres(f *testing.F) {
 	fuzzServer(f, func(f *testing.F) *victim {
+		f.Helper()
 		d := dbtest.Postgres(f, ddlOf(f, "schema_postgres.sql"))
 		return &victim{
 			dialect: sqlguard.Postgres, connect: pgConnect(d.Admin), catalog: postgresCatalog,
@@ -34,6 +36,7 @@ func FuzzHarmlessPostgres(f *testing.F) {
 // FuzzHarmlessMariaDB is [FuzzHarmlessPostgres] for MariaDB.
 func FuzzHarmlessMariaDB(f *testing.F) {
 	fuzzServer(f, func(f *testing.F) *victim {
+		f.Helper()
 		d := dbtest.MariaDB(f, ddlOf(f, "schema_mysql.sql"))
 		u, err := url.Parse(d.Admin)
 		if err != nil {
@@ -143,6 +146,7 @@ type victim struct {
 
 // fuzzServer runs the corpus, and what is made of it.
 func fuzzServer(f *testing.F, start func(f *testing.F) *victim) {
+	f.Helper()
 	v := start(f)
 	rows := readRows(f, string(v.dialect)+".jsonl")
 	rows = append(rows, readRows(f, "own_"+string(v.dialect)+".jsonl")...)
@@ -161,7 +165,7 @@ func fuzzServer(f *testing.F, start func(f *testing.F) *victim) {
 	if err != nil || len(queries) == 0 {
 		f.Fatalf("%d tables: %v", len(queries), err)
 	}
-	v.queries = append(queries, v.catalog...)
+	v.queries = slices.Concat(queries, v.catalog)
 	if v.dialect == sqlguard.Postgres { // one question instead of many; MariaDB's collations do not mix
 		v.queries = []string{"(" + strings.Join(v.queries, ") UNION ALL (") + ")"}
 	}

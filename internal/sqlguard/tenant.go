@@ -2,6 +2,7 @@ package sqlguard
 
 import (
 	"context"
+	"slices"
 	"strings"
 )
 
@@ -88,10 +89,5 @@ func (t Tenancy) writesListed(s Statement) bool {
 	if s.Effect == Reads {
 		return false
 	}
-	for _, name := range s.Tables {
-		if t.lists(name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Tables, t.lists)
 }

@@ -158,9 +158,11 @@ func TestSplitter(t *testing.T) {
 	}{
 		{"as it is", "data: {\"choices\":[]}\n\ndata: [DONE]\n\n", "data: {\"choices\":[]}\n\n\ndata: [DONE]\n\n\n", false},
 		{"comments", ": ping\n\ndata:[DONE]\n", ": ping\n\ndata: [DONE]\n\n", false},
-		{"two calls", "data: " + two + "\ndata: [DONE]\n",
+		{
+			"two calls", "data: " + two + "\ndata: [DONE]\n",
 			`data: {"choices":[{"delta":{"content":"t","tool_calls":[{"index":0,"id":"a"}]},"index":0}],"id":"x","usage":{"total_tokens":1}}` + "\n\n" +
-				`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"b"}]},"index":0}],"id":"x"}` + "\n\ndata: [DONE]\n\n", false},
+				`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"b"}]},"index":0}],"id":"x"}` + "\n\ndata: [DONE]\n\n", false,
+		},
 		{"cut", "data: {\"choices\":[{\"delta\":{}}]}\n", "data: {\"choices\":[{\"delta\":{}}]}\n\n", true},
 		{"a reason is an end", "data: {\"choices\":[{\"finish_reason\":\"stop\"}]}\n", "data: {\"choices\":[{\"finish_reason\":\"stop\"}]}\n\n", false},
 		{"no JSON", "data: {\ndata: [DONE]", "data: {\n\ndata: [DONE]\n\n", false},
