@@ -154,7 +154,8 @@ func (tb *tab) do(acts ...act) {
 func (tb *tab) fail(why string) {
 	tb.t.Helper()
 	tb.shoot("failed")
-	tb.t.Fatalf("%s; the page says: %.3000s", why, tb.text("body"))
+	box, err := chromedp.Run(tb.ctx, chromedp.Evaluate[string](`document.querySelector("#message")?.value ?? "no box"`))
+	tb.t.Fatalf("%s; the box holds %q (%v); the page says: %.3000s", why, box, err, tb.text("body"))
 }
 
 // see waits until an element that matches the selector is visible.

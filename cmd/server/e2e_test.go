@@ -19,7 +19,13 @@ const dialog = "dialog#confirm[open] "
 // say types a message and sends it by Enter.
 func (tb *tab) say(text string) {
 	tb.t.Helper()
-	tb.do(chromedp.WaitVisible(chromedp.CSS("#message")), chromedp.SendKeys(chromedp.CSS("#message"), text+kb.Enter))
+	tb.see("#message")
+	tb.do(
+		chromedp.Focus(chromedp.CSS("#message")),
+		protocol(input.InsertText, input.InsertTextParams{Text: text}),
+	)
+	tb.wait(fmt.Sprintf(`document.activeElement.id === "message" && document.activeElement.value === %q`, text))
+	tb.do(chromedp.KeyEvent(kb.Enter))
 }
 
 // turns waits until n turns have ended.
