@@ -12,7 +12,7 @@ import (
 )
 
 // spawnProcess starts the server in a process of its own.
-func spawnProcess(t *testing.T, dir string, environ ...string) (*product, *os.Process) {
+func spawnProcess(t testing.TB, dir string, environ ...string) (*product, *os.Process) {
 	t.Helper()
 	cmd := processOf(t, dir, environ, "serve")
 	cmd.Stderr = os.Stderr
@@ -31,7 +31,7 @@ func spawnProcess(t *testing.T, dir string, environ ...string) (*product, *os.Pr
 }
 
 // processOf is the program as a process, with its data in dir.
-func processOf(t *testing.T, dir string, environ []string, args ...string) *exec.Cmd {
+func processOf(t testing.TB, dir string, environ []string, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -72,7 +72,7 @@ func processorTime(t *testing.T, pid int) time.Duration {
 }
 
 // memory is what a process has of main memory, in bytes: now and at most.
-func memory(t *testing.T, pid int) (now, peak int64) {
+func memory(t testing.TB, pid int) (now, peak int64) {
 	t.Helper()
 	for line := range strings.Lines(readProc(t, pid, "status")) {
 		name, value, _ := strings.Cut(line, ":")
@@ -95,7 +95,7 @@ func memory(t *testing.T, pid int) (now, peak int64) {
 
 // readProc reads a file about a process. Where the system has none it skips the
 // test.
-func readProc(t *testing.T, pid int, name string) string {
+func readProc(t testing.TB, pid int, name string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), name))
 	if err != nil {

@@ -67,7 +67,7 @@ func serveProduct(t *testing.T, dir string, environ ...string) *product {
 func newClient() *http.Client { return &http.Client{Timeout: patience} }
 
 // readURL reads the address that a server prints when it is ready.
-func readURL(t *testing.T, stdout io.Reader) string {
+func readURL(t testing.TB, stdout io.Reader) string {
 	t.Helper()
 	lines := bufio.NewReader(stdout)
 	for {

@@ -13,7 +13,7 @@ var update = flag.Bool("update", false, "rewrite golden files and scripts")
 // TestMain lets the test binary be the program: scripts call it as datamind, and
 // crash tests start it to kill it.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"datamind": main})
+	testscript.Main(m, map[string]func(){"datamind": main, "bare-stream": bareStream})
 }
 
 // TestScripts runs the command line as its users do.
