@@ -38,7 +38,7 @@ func CheckConsistency(proof tlog.TreeProof, older, newer Checkpoint) error {
 		return fmt.Errorf("%w: %d records are no beginning of %d", ErrInconsistent, older.Size, newer.Size)
 	case older.Size == newer.Size && older.Root != newer.Root:
 		return fmt.Errorf("%w: two roots for the size %d", ErrInconsistent, older.Size)
-	case older.Size == 0 && tlog.Hash(older.Root) != emptyRoot():
+	case older.Size == 0 && older.Root != emptyRoot():
 		return fmt.Errorf("%w: this is not the root of an empty log", ErrInconsistent)
 	case older.Size == 0 || older.Size == newer.Size:
 		if len(proof) > 0 {
@@ -46,7 +46,7 @@ func CheckConsistency(proof tlog.TreeProof, older, newer Checkpoint) error {
 		}
 		return nil
 	}
-	err := tlog.CheckTree(proof, int64(newer.Size), tlog.Hash(newer.Root), int64(older.Size), tlog.Hash(older.Root)) //nolint:gosec // G115: both are at most maxSize
+	err := tlog.CheckTree(proof, int64(newer.Size), newer.Root, int64(older.Size), older.Root) //nolint:gosec // G115: both are at most maxSize
 	if err != nil {
 		return fmt.Errorf("%w: size %d does not lead to size %d", ErrInconsistent, older.Size, newer.Size)
 	}

@@ -65,7 +65,7 @@ func (p Proof) leadsTo(c Checkpoint) error {
 	if p.Seq >= c.Size || len(p.Path) > maxPath || c.Size > maxSize {
 		return fmt.Errorf("%w: the checkpoint covers %d records, not number %d", ErrProof, c.Size, p.Seq)
 	}
-	err := tlog.CheckRecord(p.Path, int64(c.Size), tlog.Hash(c.Root), int64(p.Seq), tlog.RecordHash(p.Line)) //nolint:gosec // G115: both are at most maxSize
+	err := tlog.CheckRecord(p.Path, int64(c.Size), c.Root, int64(p.Seq), tlog.RecordHash(p.Line)) //nolint:gosec // G115: both are at most maxSize
 	if err != nil {
 		return fmt.Errorf("%w: record %d does not lead to the root of the checkpoint", ErrProof, p.Seq)
 	}
@@ -76,7 +76,7 @@ func (p Proof) leadsTo(c Checkpoint) error {
 // the checkpoint that it leads to. It needs nothing else. A wrong proof is
 // [ErrProof].
 func (p Proof) Check(keys []string) (Checkpoint, error) {
-	c, err := OpenCheckpoint(p.Checkpoint, keys)
+	c, err := OpenCheckpoint(p.Checkpoint, keys...)
 	if err != nil {
 		return Checkpoint{}, fmt.Errorf("%w: %w", ErrProof, err)
 	}

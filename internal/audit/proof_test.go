@@ -82,8 +82,8 @@ func (f *forest) at(tb testing.TB, size uint64) Checkpoint {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	c := Checkpoint{Origin: testOrigin, Size: size, Root: root}
-	if c.Note, err = note.Sign(&note.Note{Text: c.Body()}, f.signer); err != nil {
+	c, err := Checkpoint{Origin: testOrigin, Size: size, Root: root}.sign(f.signer, "")
+	if err != nil {
 		tb.Fatal(err)
 	}
 	return c
@@ -225,7 +225,7 @@ func TestConsistency(t *testing.T) {
 func TestParseCheckpoint(t *testing.T) {
 	f := planted(t, 3, "a")
 	c := f.at(t, 3)
-	if got, err := OpenCheckpoint(c.Note, []string{f.vkey}); err != nil || got.Body() != c.Body() {
+	if got, err := OpenCheckpoint(c.Note, f.vkey); err != nil || got.text() != c.text() {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	sign := func(text string) string {
@@ -235,7 +235,7 @@ func TestParseCheckpoint(t *testing.T) {
 		}
 		return string(msg)
 	}
-	root := tlog.Hash(c.Root).String()
+	root := c.Root.String()
 	for name, file := range map[string]string{
 		"empty":             "",
 		"not a note":        "hello\n",
@@ -257,10 +257,10 @@ func TestParseCheckpoint(t *testing.T) {
 	}
 	other := planted(t, 3, "a")
 	twice := append(bytes.Clone(c.Note), other.at(t, 3).Note[bytes.IndexRune(other.at(t, 3).Note, '—'):]...)
-	if _, err := OpenCheckpoint(twice, []string{f.vkey}); err != nil {
+	if _, err := OpenCheckpoint(twice, f.vkey); err != nil {
 		t.Errorf("a signature of someone else beside the log's: %v", err)
 	}
-	if _, err := OpenCheckpoint([]byte(sign("datamind.local/test/b\n3\n"+root+"\n")), []string{f.vkey}); !errors.Is(err, ErrSignature) {
+	if _, err := OpenCheckpoint([]byte(sign("datamind.local/test/b\n3\n"+root+"\n")), f.vkey); !errors.Is(err, ErrSignature) {
 		t.Errorf("one log signs for another: %v", err)
 	}
 }
@@ -297,8 +297,8 @@ func FuzzParseCheckpoint(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if !bytes.HasPrefix(file, []byte(c.Body()+"\n")) {
-			t.Errorf("%q is read as %q", file, c.Body())
+		if !bytes.HasPrefix(file, []byte(c.text()+"\n")) {
+			t.Errorf("%q is read as %q", file, c.text())
 		}
 	})
 }

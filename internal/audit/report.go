@@ -50,14 +50,6 @@ type Report struct {
 	Took       time.Duration
 }
 
-// A Checkpoint is a signed note about a log's size and root.
-type Checkpoint struct {
-	Origin string
-	Size   uint64
-	Root   [32]byte
-	Note   []byte // golang.org/x/mod/sumdb/note
-}
-
 // OK reports whether nothing is wrong.
 func (r Report) OK() bool { return r.FaultCount == 0 }
 

@@ -98,8 +98,8 @@ func TestReadTile(t *testing.T) {
 		t.Errorf("%d records", seq)
 	}
 	tiles := tileReader{t, f, 600}
-	root, err := tlog.TreeHash(600, tlog.TileHashReader(tlog.Tree{N: 600, Hash: tlog.Hash(c.Root)}, tiles))
-	if err != nil || root != tlog.Hash(c.Root) {
+	root, err := tlog.TreeHash(600, tlog.TileHashReader(tlog.Tree{N: 600, Hash: c.Root}, tiles))
+	if err != nil || root != c.Root {
 		t.Errorf("root from tiles: %v, %v", root, err)
 	}
 	for _, path := range []string{"0/003", "0/002", "nowhere", "entries/002.p/89"} {
