@@ -28,6 +28,11 @@ type Result struct {
 	Text      string     // the last answer
 	Approvals []Approval // questions that it left; what the store holds decides whether the session waits
 	Usage     Usage
+
+	// Checkpoint is where the engine paused the turn at calls that a person has to
+	// answer, for [Turn.Checkpoint] of the turn that tells it the answers. Nil: it
+	// did not pause.
+	Checkpoint []byte
 }
 
 // Usage counts what a turn took.

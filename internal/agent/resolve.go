@@ -152,9 +152,10 @@ func (s *Service) follow(ctx context.Context, user, session, lang string) (*Turn
 	for i, a := range untold {
 		told[i] = a.ID
 		if a.State == ApprovalConfirmed && !s.cfg.WaitForModel {
-			t.Replay = append(t.Replay, ToolCall{ID: NewID("call", now), Tool: a.Call.Tool, Args: a.Call.Args})
+			t.Replay = append(t.Replay, ToolCall{ID: NewID("call", now), Tool: a.Call.Tool, Args: a.Call.Args, Approval: a.ID})
 		}
 	}
+	t.Answers, t.Checkpoint = untold, s.checkpoint(ctx, session)
 	t.Text = replies(untold, t.Lang)
 	refused := s.preTurn(ctx, &t)
 	if t, err = s.begin(ctx, t, told, "", refused); err != nil {

@@ -101,6 +101,8 @@ type ToolCall struct {
 	// Hold says that an earlier call of the same message waits for a person: if
 	// this one writes, it is not run but [Held].
 	Hold bool
+
+	Approval string // that confirmed it; in Turn.Replay only
 }
 
 // A Turn is one message of the user and all that follows from it.
@@ -111,6 +113,12 @@ type Turn struct {
 	Text    string
 	Lang    string     // of the person, "en" or "zh-Hans"
 	Replay  []ToolCall // confirmed calls to run before the model goes on
+	Answers []Approval // that Text tells; empty for a message that a person typed
+
+	// Checkpoint is where an earlier turn paused that Answers let go on. An engine
+	// that can goes on from there: it then runs the confirmed calls where they
+	// stand, and of Replay only those that were not paused. Nil: there is none.
+	Checkpoint *Checkpoint
 
 	record uint64 // of the audit log, of pre_turn; 0 where there is none
 }

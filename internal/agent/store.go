@@ -27,8 +27,16 @@ type Store interface {
 	// StartTurn begins a turn, all or nothing: it moves the session from the
 	// given state to [Running], or fails with [CodeConflict]; enters the turn and
 	// its first message; notes that the answers to the approvals told are in
-	// that message; and titles a session that has no title yet.
+	// that message; and titles a session that has no title yet. A turn that tells
+	// answers uses up the session's checkpoints: whatever crashes from then on, no
+	// turn goes on from one of them a second time.
 	StartTurn(ctx context.Context, t Turn, from State, first Message, told []string, title string) error
+
+	// SaveCheckpoint keeps where a turn paused. Checkpoint returns the newest one
+	// of a session, or nil where it has none: those before it were overtaken by
+	// what the person typed while approvals waited.
+	SaveCheckpoint(ctx context.Context, c Checkpoint) error
+	Checkpoint(ctx context.Context, session string) (*Checkpoint, error)
 
 	// EndTurn notes that a turn is over and its last event sent. code is empty
 	// for a turn that completed. With [CodeStopped] the consents that the turn
@@ -78,7 +86,7 @@ type Store interface {
 // A CutTurn is a turn that was running when the program ended, as far as its
 // stored events tell.
 type CutTurn struct {
-	Turn    Turn      // without History and Replay
+	Turn    Turn      // without History, Replay, Answers and Checkpoint
 	Started bool      // turn.started was sent
 	Ended   Code      // of the turn.failed that was sent; "" where none was
 	Done    bool      // turn.completed or turn.failed was sent

@@ -83,7 +83,7 @@ func (s *Service) rounds(ctx context.Context, t Turn, tr *transcript) (Result, e
 		if t.History, err = s.cfg.Store.Messages(ctx, t.Session.User, t.Session.ID); err != nil {
 			return res, err
 		}
-		t.Text, t.Replay = text, nil
+		t.Text, t.Replay, t.Answers, t.Checkpoint = text, nil, nil, nil
 		if err := tr.Append(ctx, Message{Role: RoleUser, Text: text}); err != nil {
 			return res, err
 		}
@@ -159,6 +159,9 @@ func (s *Service) finish(ctx context.Context, t Turn, tr *transcript, sc *scope,
 	}
 	if code == CodeInterrupted {
 		s.check(ctx, t, "reopen answers", s.cfg.Store.Reopen(ctx, t.ID))
+	}
+	if failed == nil {
+		s.keepCheckpoint(ctx, t, res.Checkpoint)
 	}
 	moved := s.settleSession(ctx, t, code != "")
 	s.check(ctx, t, "move session", moved)

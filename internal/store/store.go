@@ -10,6 +10,7 @@
 //	approvals        pending → confirmed | cancelled | expired
 //	grants           single use: used_at
 //	ledger           (turn, call) of tools that write: begun, settled
+//	checkpoints      where turns paused, until the answers are told
 //	events           what the stream sent; the row ID is the event ID
 //
 // One connection writes, with synchronous=FULL, so that what a method has

@@ -107,8 +107,16 @@ func TestOpen(t *testing.T) {
 
 func TestMigrate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "datamind.db")
+	files, err := migrations.ReadDir("migrations")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var newest int64
+	if _, err := fmt.Sscanf(files[len(files)-1].Name(), "%05d_", &newest); err != nil {
+		t.Fatal(err)
+	}
 	for range 2 {
-		if v, err := Migrate(t.Context(), path); err != nil || v != 1 {
+		if v, err := Migrate(t.Context(), path); err != nil || v != newest {
 			t.Fatalf("got %d, %v", v, err)
 		}
 	}

@@ -29,6 +29,11 @@ func (db *DB) StartTurn(ctx context.Context, t agent.Turn, from agent.State, fir
 				return err
 			}
 		}
+		if len(told) > 0 {
+			if err := useCheckpoints(ctx, tx, t.Session.ID); err != nil {
+				return err
+			}
+		}
 		return appendMessages(ctx, tx, t.Session.ID, first)
 	})
 }
