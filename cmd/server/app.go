@@ -116,7 +116,7 @@ func (a *app) engine(ctx context.Context) (agent.Engine, error) {
 	}
 	return react.New(ctx, react.Config{
 		Model: m, Gate: a.gate, Hooks: a.chain, Log: a.log, Dialect: dialectNames(a.sources),
-		MaxTurns: c.Agent.MaxTurns, MaxToolCalls: c.Agent.MaxToolCalls,
+		MaxTurns: c.Agent.MaxTurns, MaxToolCalls: c.Agent.MaxToolCalls, Interrupt: c.Agent.HITL == "interrupt",
 		Tools: []agent.Tool{
 			tools.ListTables{Sources: a.sources},
 			tools.DescribeTable{Sources: a.sources},

@@ -114,6 +114,10 @@ func (c Config) checkChoices() error {
 			return usageError("%s%s: want %s", prefix, s.name, strings.Join(s.choices, " or "))
 		}
 	}
+	if c.Agent.HITL == "interrupt" && c.Agent.Confirm == "model" {
+		return usageError("%sAGENT__HITL=interrupt goes on with exactly the call that was confirmed, so it does not go with %sAGENT__CONFIRM=model; "+
+			"take one of the two out", prefix, prefix)
+	}
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(c.Log.Level)); err != nil {
 		return usageError("%sLOG__LEVEL: want debug, info, warn or error", prefix)
@@ -129,7 +133,6 @@ func (c Config) checkLater() error {
 	}{
 		{"LLM__PROTOCOL=anthropic", c.LLM.Protocol == "anthropic"},
 		{"AGENT__BACKEND=sdk", c.Agent.Backend == "sdk"},
-		{"AGENT__HITL=interrupt", c.Agent.HITL == "interrupt"},
 		{"BUS", c.Bus != "memory"},
 		{"AUDIT__WITNESS", c.Audit.Witness != ""},
 		{"HOOKS__RUNNER", c.Hooks.Runner != ""},

@@ -38,7 +38,7 @@ func TestConfigErrors(t *testing.T) {
 		{name: "a name", environ: []string{"DATAMIND__HTTP__ADDR=db.example.com:8080"}, want: "needs a login"},
 		{name: "no port", environ: []string{"DATAMIND__HTTP__ADDR=127.0.0.1"}, want: "want host:port"},
 		{name: "profile that climbs", environ: []string{"DATAMIND__DATA__PROFILE=../other"}, want: "DATAMIND__DATA__PROFILE"},
-		{name: "later: interrupt", environ: []string{"DATAMIND__AGENT__HITL=interrupt"}, want: "can't do that yet"},
+		{name: "interrupt and model", environ: []string{"DATAMIND__AGENT__HITL=interrupt", "DATAMIND__AGENT__CONFIRM=model"}, want: "take one of the two out"},
 		{name: "later: bus", environ: []string{"DATAMIND__BUS=nats"}, want: "can't do that yet"},
 		{name: "later: witness", environ: []string{"DATAMIND__AUDIT__WITNESS=https://w.example.com"}, want: "can't do that yet"},
 		{name: "unknown word", environ: []string{"DATAMIND__AGENT__CONFIRM=never"}, want: "want replay or model"},

@@ -51,13 +51,18 @@ func (r *turn) bridge() callbacks.Handler {
 			return ctx
 		}).
 		OnErrorFn(func(ctx context.Context, _ *callbacks.RunInfo, err error) context.Context {
-			r.fail(ctx, err)
+			if asleep := r.resumed != nil && !r.resumed.awake; !asleep && !r.pausing() {
+				r.fail(ctx, err)
+			}
 			return ctx
 		}).Build()
 }
 
 // beforeTool asks the gate about a call.
 func (r *turn) beforeTool(ctx context.Context, c *ToolCarrier) {
+	if c.Paused != nil && !r.answered(ctx, c) {
+		return
+	}
 	c.Call.Hold = r.asked
 	if len(bytes.TrimSpace(c.Call.Args)) == 0 && takesNothing(c.Tool) {
 		c.Call.Args = []byte("{}")
@@ -77,6 +82,9 @@ func (r *turn) beforeTool(ctx context.Context, c *ToolCarrier) {
 // afterTool has the gate close a call. That happens also in a turn that was
 // stopped meanwhile: what was begun is recorded.
 func (r *turn) afterTool(ctx context.Context, c *ToolCarrier) {
+	if c.Result != nil {
+		return // it never came to the gate
+	}
 	res := r.cfg.Gate.After(context.WithoutCancel(ctx), r.Turn, *c.Ruling, c.Body, c.Err)
 	c.Result = &res
 	if res.Outcome == agent.RequiresConfirmation {
@@ -85,6 +93,7 @@ func (r *turn) afterTool(ctx context.Context, c *ToolCarrier) {
 			ID: res.Approval, Session: r.Session.ID, Turn: r.ID, User: r.Session.User,
 			Call: c.Ruling.Call, Hook: res.Hook, State: agent.ApprovalPending,
 		})
+		r.pause(c, res.Approval)
 	}
 }
 

@@ -22,6 +22,9 @@ type ToolCarrier struct {
 	Body   []byte            // set by the middleware: the tool's result
 	Err    error             // set by the middleware: the tool's error
 	Result *agent.ToolResult // set by the bridge at the end; nil: refuse to show
+
+	Paused *pausedCall // set by the middleware: the graph was interrupted at this call before
+	Pause  *pausedCall // set by the bridge: interrupt the graph at this call
 }
 
 // run runs the tool of a call that the gate has let through.

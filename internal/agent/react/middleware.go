@@ -100,11 +100,13 @@ func judged(in *compose.ToolInput, args string) *compose.ToolInput {
 }
 
 // enforce does with the call in c what the bridge rules. Whatever goes wrong
-// becomes a result that the model reads; only the end of ctx is an error.
+// becomes a result that the model reads; only the end of ctx is an error, and the
+// interrupt at a call that waits for a person.
 func enforce(ctx context.Context, c *ToolCarrier, next func(ctx context.Context, args string) (string, error)) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err // nothing is begun in a turn that was stopped
 	}
+	_, _, c.Paused = compose.GetInterruptState[*pausedCall](ctx)
 	started, err := fire(ctx, &tool.CallbackInput{ArgumentsInJSON: string(c.Call.Args), Extra: extra(c)})
 	if err != nil {
 		c.Ruling = nil
@@ -129,6 +131,9 @@ func enforce(ctx context.Context, c *ToolCarrier, next func(ctx context.Context,
 	}
 	if c.Result == nil {
 		return withheld, nil
+	}
+	if c.Pause != nil {
+		return "", compose.StatefulInterrupt(ctx, c.Pause, c.Pause)
 	}
 	return string(shorten(c.Result.Body, maxResult)), nil
 }

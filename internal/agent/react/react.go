@@ -37,7 +37,6 @@ import (
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/compose"
-	"github.com/cloudwego/eino/flow/agent/react"
 	"github.com/cloudwego/eino/schema"
 
 	"example.com/datamind/internal/agent"
@@ -59,6 +58,11 @@ type Config struct {
 	MaxTurns     int // model calls a turn; default: 12
 	MaxToolCalls int // a turn; default: 24
 	Window       int // tokens of history that fit the model; default: 32768
+
+	// Interrupt pauses the graph at a call that a person has to answer, and goes
+	// on from there when the answer is told. Without it the model reads that the
+	// person was asked and ends the turn in its own words.
+	Interrupt bool
 
 	Log *slog.Logger     // default: nothing is logged
 	Now func() time.Time // default: time.Now
@@ -107,7 +111,7 @@ func (c *Config) complete() error {
 type Engine struct {
 	cfg   Config
 	tools map[string]agent.Tool
-	graph *react.Agent
+	graph compose.Runnable[[]*schema.Message, *schema.Message]
 }
 
 var _ agent.Engine = (*Engine)(nil)
@@ -132,22 +136,9 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 		e.tools[t.Name()] = t
 		adapted = append(adapted, a)
 	}
-	graph, err := react.NewAgent(ctx, &react.AgentConfig{
-		ToolCallingModel: Guard(cfg.Model),
-		ToolsConfig: compose.ToolsNodeConfig{
-			Tools:               adapted,
-			ToolCallMiddlewares: []compose.ToolMiddleware{Middleware(e.tools)},
-			UnknownToolsHandler: unknownTool,
-			ExecuteSequentially: true,
-		},
-		MessageModifier:       e.prepare,
-		StreamToolCallChecker: callsTools,
-		// A model call and its tools are two steps. The bridge counts model calls
-		// and ends the turn in words; the graph's own limit only backs it up.
-		MaxStep: 2*cfg.MaxTurns + 2,
-	})
+	graph, err := e.build(ctx, adapted)
 	if err != nil {
-		return nil, fmt.Errorf("build the agent's graph: %w", err)
+		return nil, err
 	}
 	e.graph = graph
 	return e, nil

@@ -11,7 +11,6 @@ import (
 	"strconv"
 
 	"github.com/cloudwego/eino/compose"
-	agentflow "github.com/cloudwego/eino/flow/agent"
 	"github.com/cloudwego/eino/schema"
 
 	"example.com/datamind/internal/agent"
@@ -26,6 +25,8 @@ type turn struct {
 	sink       agent.Sink
 	transcript agent.Transcript
 
+	tools map[string]agent.Tool
+
 	ids       callIDs
 	faults    map[string]string // calls that must not run, and why
 	asked     bool              // a call of the current message waits for a person
@@ -33,17 +34,25 @@ type turn struct {
 	usage     agent.Usage
 	text      string       // the last answer
 	failure   *agent.Error // what ends the turn
+
+	// Of a graph that pauses and goes on.
+	inGraph bool
+	resumed *resumption       // nil: the graph begins anew
+	missed  []*schema.Message // said while it was paused, and not in its messages yet
+	paused  []pausedCall      // at which it was interrupted in this turn
+	graph   []byte            // where it was interrupted, as Eino keeps it
 }
 
 // Run implements [agent.Engine]. It recovers from panics of the graph, and no
 // text of Eino's errors leaves it. Where ctx ends, it returns ctx's error: who
 // ended it knows why.
 func (e *Engine) Run(ctx context.Context, t agent.Turn, s agent.Sink, tr agent.Transcript) (agent.Result, error) {
-	r := &turn{cfg: e.cfg, Turn: t, sink: s, transcript: tr}
+	r := &turn{cfg: e.cfg, Turn: t, sink: s, transcript: tr, tools: e.tools}
 	err := r.guardedly(ctx, func() error { return r.run(ctx, e) })
 	res := agent.Result{Text: r.text, Approvals: r.approvals, Usage: r.usage}
 	switch {
 	case err == nil:
+		res.Checkpoint = r.checkpoint(ctx)
 		return res, nil
 	case ctx.Err() != nil:
 		return res, ctx.Err()
@@ -53,16 +62,37 @@ func (e *Engine) Run(ctx context.Context, t agent.Turn, s agent.Sink, tr agent.T
 }
 
 func (r *turn) run(ctx context.Context, e *Engine) error {
+	if done, err := r.resume(ctx, e); done {
+		return err
+	}
 	messages := append(fromHistory(r.History), schema.UserMessage(r.Text))
-	replayed, err := r.replay(ctx, e.tools)
+	replayed, err := r.replay(ctx, r.Replay)
 	if err != nil {
 		return err
 	}
-	sr, err := e.graph.Stream(e.forSource(ctx, r.Session.Source), append(messages, replayed...),
-		agentflow.WithComposeOptions(compose.WithCallbacks(r.bridge())))
-	if err != nil {
-		return err
+	return r.stream(ctx, e, append(messages, replayed...), compose.WithCheckPointID(r.ID))
+}
+
+// stream runs the graph to its end, or to where it pauses.
+func (r *turn) stream(ctx context.Context, e *Engine, messages []*schema.Message, opts ...compose.Option) error {
+	r.inGraph = true
+	ctx = context.WithValue(e.forSource(ctx, r.Session.Source), turnKey{}, r)
+	sr, err := e.graph.Stream(ctx, messages, append(opts, compose.WithCallbacks(r.bridge()))...)
+	if err == nil {
+		err = drain(sr)
 	}
+	if err != nil && r.pausing() && ctx.Err() == nil {
+		if _, ok := compose.ExtractInterruptInfo(err); !ok {
+			r.cfg.Log.WarnContext(ctx, "the paused graph was not kept; confirmed calls will be replayed",
+				slog.String("turn", r.ID), slog.Any("err", cause(err)))
+		}
+		return nil
+	}
+	return err
+}
+
+// drain reads a stream to its end.
+func drain(sr *schema.StreamReader[*schema.Message]) error {
 	defer sr.Close()
 	for {
 		if _, err := sr.Recv(); errors.Is(err, io.EOF) {
@@ -75,12 +105,12 @@ func (r *turn) run(ctx context.Context, e *Engine) error {
 
 // replay runs the calls that a person confirmed and returns them as the model
 // is to see them: its own call, and what came of it.
-func (r *turn) replay(ctx context.Context, tools map[string]agent.Tool) ([]*schema.Message, error) {
-	if len(r.Replay) == 0 {
+func (r *turn) replay(ctx context.Context, calls []agent.ToolCall) ([]*schema.Message, error) {
+	if len(calls) == 0 {
 		return nil, nil
 	}
 	said := &schema.Message{Role: schema.Assistant}
-	for i, c := range r.Replay {
+	for i, c := range calls {
 		said.ToolCalls = append(said.ToolCalls, schema.ToolCall{
 			Index: &i, ID: r.ids.take(c.ID), Type: "function",
 			Function: schema.FunctionCall{Name: c.Tool, Arguments: string(c.Args)},
@@ -90,12 +120,12 @@ func (r *turn) replay(ctx context.Context, tools map[string]agent.Tool) ([]*sche
 		return nil, agent.Wrap(agent.CodeInternal, err, "The confirmed calls could not be stored.")
 	}
 	out := []*schema.Message{said}
-	for i, c := range r.Replay {
+	for i, c := range calls {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		c.ID = said.ToolCalls[i].ID
-		body, err := r.use(ctx, tools[c.Tool], c)
+		body, err := r.use(ctx, r.tools[c.Tool], c)
 		if err != nil {
 			return nil, err
 		}
