@@ -133,3 +133,8 @@ func queries(verb string) bool {
 	}
 	return false
 }
+
+// Undo implements [Source]. There is none.
+func (s *mysqlSource) Undo(context.Context, Images, UndoOptions) (Undone, error) {
+	return notSupported()
+}

@@ -118,3 +118,8 @@ func (s *postgresSource) readAll(ctx context.Context, r sqlguard.Report, o Optio
 	}
 	return results, nil
 }
+
+// Undo implements [Source].
+func (s *postgresSource) Undo(context.Context, Images, UndoOptions) (Undone, error) {
+	return notSupported()
+}

@@ -34,10 +34,11 @@ type connector struct {
 	dsn string
 }
 
-// A lite is a connection. Its tally hears of every row that changes.
+// A lite is a connection. Its tally and its touched hear of every row that changes.
 type lite struct {
 	*sqlite3.SQLiteConn
 	tally     *tally     // nil: nobody is counting
+	touched   *touched   // nil: nobody wants to know which rows change
 	authorize authorizer // nil: for statements of ours
 }
 
@@ -102,6 +103,9 @@ func (c *lite) harden() error {
 	c.RegisterPreUpdateHook(func(d sqlite3.SQLitePreUpdateData) {
 		if c.tally != nil {
 			c.tally.add(d)
+		}
+		if c.touched != nil {
+			c.touched.add(d)
 		}
 	})
 	c.under(authorizeReads)

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -33,6 +34,7 @@ type tally struct {
 	err     error
 
 	old, new []any // of the row at hand
+	partly   bool  // only its first columns could be read
 }
 
 type tallyKey struct {
@@ -78,7 +80,7 @@ func (t *tally) add(d sqlite3.SQLitePreUpdateData) {
 		t.err = fmt.Errorf("read a changed row of %s: %w", d.TableName, err)
 		return
 	}
-	if d.Op == sqlite3.SQLITE_UPDATE && sameRow(t.old, t.new) {
+	if d.Op == sqlite3.SQLITE_UPDATE && !t.partly && sameRow(t.old, t.new) {
 		return
 	}
 	table.changed++
@@ -94,18 +96,26 @@ func (t *tally) wants(table *tableTally) bool {
 	return t.samples && len(table.before) < sampleRows
 }
 
-// read fetches the row at hand, and what becomes of it in an update.
+// read fetches the row at hand, and what becomes of it in an update. The engine
+// has no value of a virtual generated column, and the driver stops there.
 func (t *tally) read(d sqlite3.SQLitePreUpdateData) error {
 	n := d.Count()
 	t.old, t.new = sized(t.old, n), sized(t.new, n)
 	// The driver writes into the elements of the slice that it is passed.
-	if err := d.Old(t.old...); err != nil {
-		return err
+	err := d.Old(t.old...)
+	if d.Op == sqlite3.SQLITE_UPDATE && (err == nil || isVirtualColumn(err)) {
+		err = d.New(t.new...)
 	}
-	if d.Op == sqlite3.SQLITE_UPDATE {
-		return d.New(t.new...)
+	if t.partly = isVirtualColumn(err); t.partly {
+		return nil
 	}
-	return nil
+	return err
+}
+
+// isVirtualColumn reports whether a row was read up to a virtual column.
+func isVirtualColumn(err error) bool {
+	var e sqlite3.Error
+	return errors.As(err, &e) && e.Code == sqlite3.ErrRange
 }
 
 func sized(values []any, n int) []any {

@@ -19,22 +19,33 @@ func (s *sqliteSource) change(ctx context.Context, r sqlguard.Report, o Options)
 	var results []Rows
 	err := withConn(ctx, s.write, func(c *lite) error {
 		return c.transaction(ctx, busyWait, func() (err error) {
-			t, err := c.startTally(false)
-			if err != nil {
-				return err
+			if o.Keep != nil {
+				results, err = c.changeKeeping(ctx, r, o)
+			} else {
+				results, err = c.changeAll(ctx, r, o)
 			}
-			defer func() { c.tally = nil }()
-			results, err = c.runAll(ctx, r, o, t)
-			if err != nil {
-				return err
-			}
-			return agreed(t, o)
+			return err
 		})
 	})
 	if err != nil {
 		return nil, err
 	}
 	return results, nil
+}
+
+// changeAll runs the statements of r inside a transaction and compares what they
+// did with what was agreed to.
+func (c *lite) changeAll(ctx context.Context, r sqlguard.Report, o Options) ([]Rows, error) {
+	t, err := c.startTally(false)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { c.tally = nil }()
+	results, err := c.runAll(ctx, r, o, t)
+	if err != nil {
+		return nil, err
+	}
+	return results, agreed(t, o)
 }
 
 // errRollback ends a transaction that was meant to leave nothing behind.

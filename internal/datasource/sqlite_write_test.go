@@ -214,3 +214,17 @@ func TestConcurrent(t *testing.T) {
 // TestKill ends a process at once in the middle of confirmed writes. Each is
 // there as a whole or not at all afterwards.
 // TestKillChild is the process that [TestKill] ends.
+
+// A table with a computed column that is not stored is counted like any other.
+func TestVirtualColumn(t *testing.T) {
+	s := open(t, "CREATE TABLE t (a INTEGER PRIMARY KEY, twice AS (a * 2), b); INSERT INTO t VALUES (1, 'x'), (2, 'y')")
+	for _, test := range []struct {
+		text string
+		want int64
+	}{{"UPDATE t SET b = 'z' WHERE a = 1", 1}, {"DELETE FROM t", 2}} {
+		got, err := confirm(t, s, test.text)
+		if err != nil || got[0].Affected != test.want || got[0].Changes[0].Rows != test.want {
+			t.Errorf("%s: %+v, %v", test.text, got, err)
+		}
+	}
+}
