@@ -105,6 +105,7 @@ func (c Config) checkChoices() error {
 		choices     []string
 	}{
 		{"AGENT__CONFIRM", c.Agent.Confirm, []string{"replay", "model"}},
+		{"AUDIT__PERSONAL_DATA", c.Audit.PersonalData, []string{"keep", redactPersonal}},
 		{"LOG__FORMAT", c.Log.Format, []string{"text", "json"}},
 		{"LLM__PROTOCOL", c.LLM.Protocol, []string{"openai_chat_completions", "anthropic"}},
 		{"AGENT__BACKEND", c.Agent.Backend, []string{"native", "sdk"}},

@@ -16,6 +16,7 @@ import (
 // INSERT without a column list, it can't know.
 type Redactor struct {
 	rules []rule
+	leaks *leaks
 }
 
 // NewRedactor returns a redactor; personal data (phone and card numbers,
@@ -30,7 +31,11 @@ func NewRedactor(pii bool) (*Redactor, error) {
 			return nil, err
 		}
 	}
-	return &Redactor{rules: rules}, nil
+	leaks, err := newLeaks()
+	if err != nil {
+		return nil, err
+	}
+	return &Redactor{rules: rules, leaks: leaks}, nil
 }
 
 const redactedPrefix = "[REDACTED:"
@@ -59,6 +64,16 @@ func (r *Redactor) canonical(v json.RawMessage) json.RawMessage {
 		r.walk(&tree, "", 0)
 	}
 	return tree.append(make([]byte, 0, len(v)+16))
+}
+
+// Clean is JSON for what is not hashed: v itself, in its own order, where there is
+// nothing to redact.
+func (r *Redactor) Clean(v json.RawMessage) json.RawMessage {
+	tree, err := parseJSON(v)
+	if err == nil && !r.walk(&tree, "", 0) {
+		return v
+	}
+	return r.JSON(v)
 }
 
 // Text redacts free text: error messages, data source names, headers.
@@ -98,7 +113,7 @@ func (r *Redactor) text(s, name string, inside int) string {
 			break
 		}
 	}
-	return s
+	return r.leaks.redact(s, strings.ToLower(s))
 }
 
 // walk redacts v, which is the value of the member named name, and reports
@@ -127,7 +142,7 @@ func (r *Redactor) walk(v *value, name string, inside int) bool {
 }
 
 func (r *Redactor) object(v *value, inside int) bool {
-	changed := false
+	changed := r.result(v)
 	named := secretlyNamed(v)
 	for i := range v.list {
 		e := &v.list[i]
