@@ -42,7 +42,7 @@ var internal = map[string][]string{
 var external = map[string][]string{
 	"github.com/cloudwego/...":            {"internal/agent/react", "internal/agent/react/models"},
 	"github.com/anthropics/...":           {"internal/agent/react/models"},
-	"github.com/BurntSushi/toml":          {"web/i18n"},
+	"github.com/BurntSushi/toml":          {"web/i18n", "internal/audit"},
 	"github.com/labstack/echo/...":        {"web"},
 	"github.com/a-h/templ/...":            {"web", "web/views"},
 	"github.com/go-analyze/charts/...":    {"web/views"},
