@@ -42,14 +42,25 @@ func (f *faultyFile) Truncate(size int64) error {
 	return f.file.Truncate(size)
 }
 
+// wrapped is the real disk with something around the log's own file.
+type wrapped struct{ around func(file) file }
+
+func (w wrapped) open(name string, flag int, mode fs.FileMode) (file, error) {
+	f, err := realDisk{}.open(name, flag, mode)
+	if err == nil && filepath.Base(name) == fileName {
+		f = w.around(f)
+	}
+	return f, err
+}
+
+func (wrapped) rename(from, to string) error { return realDisk{}.rename(from, to) }
+func (wrapped) syncDir(dir string) error     { return realDisk{}.syncDir(dir) }
+
 func faulty(t *testing.T) (Config, *faultyFile) {
 	t.Helper()
 	f := &faultyFile{partial: 100}
 	cfg := config(t)
-	cfg.open = func(name string) (_ file, err error) {
-		f.file, err = openDisk(name)
-		return f, err
-	}
+	cfg.disk = wrapped{func(w file) file { f.file = w; return f }}
 	return cfg, f
 }
 
@@ -98,7 +109,7 @@ func TestFailedTruncate(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	cfg.open = nil
+	cfg.disk = nil
 	l = mustOpen(t, cfg) // the part of a line is set aside
 	if got, err := l.Record(t.Context(), 1); err != nil || got.Kind != LogRecovered {
 		t.Errorf("record 1: %+v, %v", got, err)
@@ -195,6 +206,7 @@ func TestTornAtEveryByte(t *testing.T) {
 				if err := os.WriteFile(name, whole[:at], 0o600); err != nil {
 					t.Fatal(err)
 				}
+				unsealed(t, cfg)
 				checkMended(t, cfg, string(whole[kept:at]))
 			}
 		})
@@ -223,6 +235,7 @@ func checkMended(t *testing.T, cfg Config, torn string) {
 
 func TestFirstRecordTorn(t *testing.T) {
 	cfg, name := written(t, 1)
+	unsealed(t, cfg)
 	if err := os.Truncate(name, 50); err != nil {
 		t.Fatal(err)
 	}

@@ -13,23 +13,39 @@ import (
 )
 
 const (
-	fileName = "audit.jsonl"
-	lockName = "audit.lock"
-	tornName = "audit.torn."
+	fileName       = "audit.jsonl"
+	checkpointName = "checkpoint"
+	keptDir        = "checkpoints"
+	epochDir       = "epochs"
+	hashesName     = "audit.hashes"
+	indexName      = "audit.index"
+	lockName       = "audit.lock"
+	tornName       = "audit.torn."
 
 	dirMode  = 0o750
 	fileMode = 0o640
 )
 
-// A file is the log as its writer sees it. Tests put one with faults in place
-// of the real one.
+// A disk is what the writer asks of the file system, and a file is one of its
+// files. Tests put ones with faults in place of the real ones.
+type disk interface {
+	open(name string, flag int, mode fs.FileMode) (file, error)
+	rename(from, to string) error
+	syncDir(dir string) error
+}
+
 type file interface {
 	io.Writer
+	io.ReaderAt
+	io.WriterAt
 	Stat() (fs.FileInfo, error)
 	Truncate(size int64) error
 	Datasync() error
 	Close() error
 }
+
+// realDisk is the file system.
+type realDisk struct{}
 
 // A diskFile is a file on disk.
 type diskFile struct{ *os.File }
@@ -37,43 +53,58 @@ type diskFile struct{ *os.File }
 // Datasync makes what was written durable, and the size that reading it needs.
 func (f diskFile) Datasync() error { return datasync(f.File) }
 
-func openDisk(name string) (file, error) {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE, fileMode) //nolint:gosec // G302, G304: readable for the group; the folder is the operator's to name
+func (realDisk) open(name string, flag int, mode fs.FileMode) (file, error) {
+	f, err := os.OpenFile(name, flag, mode) //nolint:gosec // G304: the folder is the operator's to name
 	if err != nil {
 		return nil, err
 	}
 	return diskFile{f}, nil
 }
 
-// writeFile writes a file as a whole: whenever the power goes, there is the
-// old one or the new one.
-func writeFile(dir, name string, data []byte, mode fs.FileMode) (err error) {
-	f, err := os.CreateTemp(dir, "."+name+".*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(f.Name()) // the first error counts
-		}
-	}()
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
-	if err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), filepath.Join(dir, name)); err != nil {
-		return err
-	}
-	return syncDir(dir)
-}
+func (realDisk) rename(from, to string) error { return os.Rename(from, to) }
 
-func syncDir(dir string) error {
+func (realDisk) syncDir(dir string) error {
 	d, err := os.Open(dir) //nolint:gosec // G304: the folder is the operator's to name
 	if err != nil {
 		return err
 	}
 	return errors.Join(d.Sync(), d.Close())
+}
+
+// openLog opens the segment that is appended to.
+func openLog(d disk, dir string) (file, error) {
+	return d.open(filepath.Join(dir, fileName), os.O_WRONLY|os.O_APPEND|os.O_CREATE, fileMode)
+}
+
+// writeFile writes a file as a whole: whenever the power goes, there is the
+// old one or the new one. Nobody else may be writing it.
+func writeFile(d disk, dir, name string, data []byte, mode fs.FileMode) error {
+	if err := replaceFile(d, dir, name, data, mode, true); err != nil {
+		return err
+	}
+	return d.syncDir(dir)
+}
+
+// replaceFile puts a new file in the place of an old one: whoever reads it, and
+// whenever the process dies, sees the one or the other. Only a durable one
+// outlives a loss of power for certain, once its folder is synced.
+func replaceFile(d disk, dir, name string, data []byte, mode fs.FileMode, durable bool) error {
+	temp := filepath.Join(dir, "."+name+".new")
+	f, err := d.open(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil && durable {
+		err = f.Datasync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = d.rename(temp, filepath.Join(dir, name))
+	}
+	if err != nil {
+		_ = os.Remove(temp) // the first error counts
+	}
+	return err
 }
 
 // ErrLocked says that another process has the log open.

@@ -62,6 +62,17 @@ func written(tb testing.TB, n int) (Config, string) {
 	return cfg, filepath.Join(cfg.Dir, fileName)
 }
 
+// unsealed takes the checkpoints out of a log's folder, as if none of its
+// records had been acknowledged.
+func unsealed(tb testing.TB, cfg Config) {
+	tb.Helper()
+	for _, name := range []string{checkpointName, keptDir} {
+		if err := os.RemoveAll(filepath.Join(cfg.Dir, name)); err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
+
 func readLines(tb testing.TB, name string) []string {
 	tb.Helper()
 	raw, err := os.ReadFile(name)

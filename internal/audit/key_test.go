@@ -51,6 +51,7 @@ func TestKeys(t *testing.T) {
 	})
 	t.Run("crash between key and log", func(t *testing.T) {
 		cfg, name := written(t, 1)
+		unsealed(t, cfg)
 		if err := errors.Join(os.Remove(name), os.Remove(filepath.Join(cfg.KeyDir, vkeyFile))); err != nil {
 			t.Fatal(err)
 		}

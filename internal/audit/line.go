@@ -23,6 +23,7 @@ type link struct {
 	profile []byte // as it stands, with quotes
 	kind    []byte
 	args    []byte
+	time    []byte // ts, with quotes
 }
 
 var errFormat = errors.New("not a record")
@@ -86,6 +87,8 @@ func (l *link) members(b []byte) error {
 			l.profile = val
 		case "args":
 			l.args = val
+		case "ts":
+			l.time = val
 		}
 		switch {
 		case err != nil:

@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
-	"time"
+
+	"golang.org/x/mod/sumdb/tlog"
 )
 
 const (
@@ -35,7 +34,7 @@ var (
 // process that opens the same log is refused.
 type Log struct {
 	cfg  Config
-	id   identity
+	id   birth // what record 0 says
 	lock *os.File
 
 	gate   sync.RWMutex // held for reading while a request is put into queue
@@ -44,12 +43,23 @@ type Log struct {
 	closed chan struct{} // no more requests come
 	done   chan struct{} // run has returned
 
-	index index
+	index  index
+	hashes *derived
+	ends   *derived
+	sealer sealer
+
+	watch  context.Context // of the check that goes on behind an open log
+	cancel context.CancelFunc
+	checks sync.WaitGroup
 
 	// The rest belongs to run.
 	file file
 	prev string // hash of the last record on disk
+	tree tree
+	key  key // that signs now
 	buf  []byte
+
+	announced Checkpoint // by the key before, which is still in the key file; without a note: none
 
 	poison atomic.Pointer[error] // what keeps it from taking records; nil: nothing
 }
@@ -143,97 +153,6 @@ func (l *Log) run() {
 	}
 }
 
-// commit writes and syncs a batch. If it fails, the chain goes on from where
-// it was, as if the batch had never been.
-func (l *Log) commit(batch []*request) error {
-	if err := l.Err(); err != nil {
-		return err
-	}
-	seq, size := l.index.len()
-	if err := l.untouched(size); err != nil {
-		return l.poisoned(err)
-	}
-	prev := l.prev
-	ts := l.cfg.now().UTC().Format(TimeFormat)
-	l.buf = l.buf[:0]
-	sizes := make([]int, len(batch))
-	for i, q := range batch {
-		from := len(l.buf)
-		l.buf, q.record.Hash = q.draft.appendLine(l.buf, prev, seq, ts)
-		sizes[i] = len(l.buf) - from
-		q.record.Seq, q.record.Time = seq, ts
-		if prev != "" {
-			was := prev
-			q.record.PrevHash = &was
-		}
-		prev = q.record.Hash
-		seq++
-	}
-	if err := l.write(size); err != nil {
-		return err
-	}
-	l.prev = prev
-	l.index.add(sizes...)
-	if cap(l.buf) > maxBatch {
-		l.buf = nil // one burst is no reason to keep so much
-	}
-	return nil
-}
-
-// poisoned notes that the log takes no more records because of err.
-func (l *Log) poisoned(err error) error {
-	l.poison.Store(&err)
-	return err
-}
-
-// Err returns what keeps the log from taking records until it is opened anew,
-// [ErrForeign] or [ErrPoisoned], or nil.
-func (l *Log) Err() error {
-	if p := l.poison.Load(); p != nil {
-		return *p
-	}
-	return nil
-}
-
-// untouched says whether the file is the one that we know and as long as we
-// left it.
-func (l *Log) untouched(size int64) error {
-	at, err := os.Stat(filepath.Join(l.cfg.Dir, fileName))
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrForeign, err)
-	}
-	ours, err := l.file.Stat()
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrPoisoned, err)
-	}
-	switch {
-	case !os.SameFile(at, ours):
-		return fmt.Errorf("%w: it was replaced", ErrForeign)
-	case at.Size() != size:
-		return fmt.Errorf("%w: it has %d bytes, not %d", ErrForeign, at.Size(), size)
-	}
-	return nil
-}
-
-// write appends l.buf to the file, which is size bytes long, and syncs it.
-func (l *Log) write(size int64) error {
-	n, err := l.file.Write(l.buf)
-	if err == nil && n < len(l.buf) {
-		err = io.ErrShortWrite
-	}
-	if err != nil {
-		if undo := l.file.Truncate(size); undo != nil {
-			return l.poisoned(fmt.Errorf("%w: %w, and then: %w", ErrPoisoned, err, undo))
-		}
-		return err
-	}
-	if err := l.file.Datasync(); err != nil {
-		// The kernel may have dropped the pages and call the next sync good.
-		return l.poisoned(fmt.Errorf("%w: %w", ErrPoisoned, err))
-	}
-	return nil
-}
-
 // Len returns the number of records.
 func (l *Log) Len() uint64 {
 	n, _ := l.index.len()
@@ -245,41 +164,23 @@ func (l *Log) Len() uint64 {
 func (l *Log) LastSeq() uint64 { return l.Len() - 1 }
 
 // Origin returns the name of the log: datamind.local/<install id>/<profile>.
-func (l *Log) Origin() string { return l.id.origin }
+func (l *Log) Origin() string { return l.id.Origin }
 
-// Key returns the log's verifier key.
-func (l *Log) Key() string { return l.id.vkey }
+// Key returns the log's first verifier key, the one that record 0 names; see
+// [Log.Epochs] for those after it.
+func (l *Log) Key() string { return l.id.Key }
 
-// Verify reads all records that were there when it was called, and checks the
-// file that is at the log's place now against the log's own key.
-func (l *Log) Verify(ctx context.Context) (Report, error) { return l.VerifyWatched(ctx, nil) }
+// Checkpoint returns the newest checkpoint. It covers every record that was
+// acknowledged before the call.
+func (l *Log) Checkpoint() Checkpoint { return l.index.checkpoint() }
 
-// VerifyWatched is Verify for someone who waits: progress is called now and
-// then with the number of records read, out of [Log.Len].
-func (l *Log) VerifyWatched(ctx context.Context, progress func(records uint64)) (rep Report, err error) {
-	start := time.Now()
-	records, size := l.index.len()
-	f, err := os.Open(filepath.Join(l.cfg.Dir, fileName))
-	if err != nil {
-		if errors.Is(err, os.ErrNotExist) {
-			rep.Missing = true
-			rep.add(0, faultMissing, "the file is gone")
-			rep.Took = time.Since(start)
-			return rep, nil
-		}
-		return rep, fmt.Errorf("verify audit log: %w", err)
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	in := io.NewSectionReader(f, 0, size)
-	rep, err = Verify(ctx, []io.Reader{in}, VerifyOptions{Keys: []string{l.id.vkey}, Progress: progress})
-	if err == nil && rep.OK() && rep.Records < records {
-		rep.Missing = true
-		rep.add(rep.Records, faultMissing, fmt.Sprintf("%d records were written, %d are left", records, rep.Records))
-	}
-	return rep, err
-}
+// ReadHashes implements [golang.org/x/mod/sumdb/tlog.HashReader] over the log's
+// tree, for proofs up to the size of [Log.Checkpoint]. The hashes are read from
+// a file that anybody may have changed: check what is made of them against the
+// checkpoint's root.
+func (l *Log) ReadHashes(at []int64) ([]tlog.Hash, error) { return l.hashes.ReadHashes(at) }
 
-// Close writes what is on its way and closes the file.
+// Close writes and seals what is on its way and closes the files.
 func (l *Log) Close() error {
 	l.gate.Lock()
 	if l.shut {
@@ -288,9 +189,11 @@ func (l *Log) Close() error {
 	}
 	l.shut = true
 	l.gate.Unlock()
+	l.cancel()
 	close(l.closed)
 	<-l.done
-	if err := l.release(); err != nil {
+	l.checks.Wait()
+	if err := errors.Join(l.sealer.close(), l.release()); err != nil {
 		return fmt.Errorf("close audit log: %w", err)
 	}
 	return nil

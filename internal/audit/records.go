@@ -8,7 +8,6 @@ import (
 	"io"
 	"iter"
 	"os"
-	"path/filepath"
 	"time"
 )
 
@@ -26,7 +25,7 @@ type Filter struct {
 // ErrNoRecord says that there is no record of that number.
 var ErrNoRecord = errors.New("no such audit record")
 
-// The file is read backwards in blocks of this many records, less where they
+// The files are read backwards in blocks of this many records, less where they
 // are long: memory stays bounded, however long the log is.
 const (
 	blockRecords = 512
@@ -93,35 +92,63 @@ func (l *Log) backwards(ctx context.Context, before uint64) iter.Seq2[entry, err
 		if before > 0 {
 			to = min(to, before)
 		}
-		f, err := os.Open(filepath.Join(l.cfg.Dir, fileName))
-		if err != nil {
-			yield(entry{}, fmt.Errorf("read audit log: %w", err))
-			return
-		}
-		defer func() { _ = f.Close() }() // only read
-		var buf []byte
+		r := segmentReader{log: l}
+		defer r.close()
 		for to > 0 {
 			if err := ctx.Err(); err != nil {
 				yield(entry{}, err)
 				return
 			}
-			at := l.index.block(to)
-			size := int(at[len(at)-1] - at[0])
-			if cap(buf) < size {
-				buf = make([]byte, size)
-			}
-			n, err := f.ReadAt(buf[:size], at[0])
-			if err != nil && !errors.Is(err, io.EOF) {
+			buf, at, err := r.read(to)
+			if err != nil {
 				yield(entry{}, fmt.Errorf("read audit log: %w", err))
 				return
 			}
 			for i := len(at) - 1; i > 0; i, to = i-1, to-1 {
-				e, err := slice(buf[:n], at[i-1]-at[0], at[i]-at[0], to-1)
+				e, err := slice(buf, at[i-1]-at[0], at[i]-at[0], to-1)
 				if !yield(e, err) {
 					return
 				}
 			}
 		}
+	}
+}
+
+// A segmentReader reads blocks of a log, and keeps the segment open that it
+// read last.
+type segmentReader struct {
+	log *Log
+	seg segment
+	f   *os.File
+	buf []byte
+}
+
+// read reads the last records before to, and says where each of them begins and
+// where the last of them ends. What is missing of them is cut off.
+func (r *segmentReader) read(to uint64) (buf []byte, at []int64, err error) {
+	s, at := r.log.index.block(to)
+	if r.f == nil || s != r.seg {
+		r.close()
+		if r.f, err = r.log.index.open(r.log.cfg.Dir, s); err != nil {
+			r.f = nil
+			return nil, nil, err
+		}
+		r.seg = s
+	}
+	size := int(at[len(at)-1] - at[0])
+	if cap(r.buf) < size {
+		r.buf = make([]byte, size)
+	}
+	n, err := r.f.ReadAt(r.buf[:size], at[0])
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, nil, err
+	}
+	return r.buf[:n], at, nil
+}
+
+func (r *segmentReader) close() {
+	if r.f != nil {
+		_ = r.f.Close() // only read
 	}
 }
 
@@ -131,17 +158,6 @@ func slice(buf []byte, from, to int64, seq uint64) (entry, error) {
 		return entry{seq: seq}, &TamperError{Seq: seq, What: faultFormat, Detail: "the record is not where it was written"}
 	}
 	return entry{seq, buf[from : to-1 : to-1]}, nil
-}
-
-// block returns where the last records below to begin, as many as one reading
-// takes, and where the last of them ends.
-func (x *index) block(to uint64) []int64 {
-	at := x.span(to-min(to, blockRecords), to)
-	end := at[len(at)-1]
-	for len(at) > 2 && end-at[0] > blockBytes {
-		at = at[1:]
-	}
-	return at
 }
 
 // Record returns the record number seq, or [ErrNoRecord].
@@ -170,6 +186,9 @@ func decode(e entry) (Record, error) {
 	var r Record
 	if err := json.Unmarshal(e.line, &r); err != nil {
 		return Record{}, &TamperError{Seq: e.seq, What: faultFormat, Detail: err.Error()}
+	}
+	if r.Seq != e.seq {
+		return Record{}, &TamperError{Seq: e.seq, What: faultSeq, Detail: fmt.Sprintf("record %d stands in its place", r.Seq)}
 	}
 	return r, nil
 }

@@ -16,7 +16,7 @@ import (
 func library(t *testing.T) *Log {
 	t.Helper()
 	cfg := config(t)
-	minute := 0
+	minute := -1 // the key's day is asked for first
 	cfg.now = func() time.Time { minute++; return time.Date(2026, 1, 1, 0, minute, 0, 0, time.UTC) }
 	l := mustOpen(t, cfg) // 0, at 00:01
 	for _, r := range []Record{

@@ -3,6 +3,8 @@ package audit
 import (
 	"fmt"
 	"time"
+
+	"golang.org/x/mod/sumdb/tlog"
 )
 
 // What a [TamperError] says.
@@ -17,12 +19,24 @@ const (
 	faultKey     = "log.key"       // record 0 names another key
 	faultOrigin  = "log.origin"    // record 0 is of another profile or installation
 	faultProfile = "chain.profile" // a record of another profile
+
+	faultSegment   = "segment.missing"      // a segment does not begin where the one before ends
+	faultRoot      = "checkpoint.root"      // the records are not those that were sealed
+	faultTruncated = "checkpoint.truncated" // fewer records than were sealed
+	faultSignature = "checkpoint.signature" // no seal of this log's key at that time
+	faultFork      = "checkpoint.fork"      // two seals of one size that differ
+)
+
+// What a [Note] says.
+const (
+	lintClock = "lint.clock" // ts goes back; seq decides
+	lintKeys  = "lint.keys"  // a member stands twice inside arguments
 )
 
 // A TamperError says where a log is broken, and how.
 type TamperError struct {
-	Seq    uint64 // where the record stands, counted from 0
-	What   string // chain.hash, chain.link, chain.seq, chain.format, chain.profile, chain.torn, log.missing, log.created, log.key, log.origin
+	Seq    uint64 // where the record stands, counted from 0; for a checkpoint, the first record that it may be about
+	What   string // chain.hash, chain.link, chain.seq, chain.format, chain.profile, chain.torn, segment.missing, checkpoint.root, checkpoint.truncated, checkpoint.signature, checkpoint.fork, log.missing, log.created, log.key, log.origin
 	Detail string
 }
 
@@ -43,11 +57,24 @@ type Report struct {
 	FirstBad   *uint64       // where the first fault is; nil: none
 	Faults     []TamperError // the first hundred, in order
 	FaultCount int           // all of them
+	Root       tlog.Hash     // of the tree of all records
+	Epochs     Epochs        // the keys, as the log announces them
 	Checkpoint *Checkpoint   // the newest one that the log agrees with; nil: there is none
 	Unsealed   uint64        // records behind Checkpoint, all of them where there is none
 	TornTail   bool          // the last line has no end: a crash, or a hand
 	Missing    bool          // there is no log, or it is empty
+	Notes      []Note        // the first hundred
 	Took       time.Duration
+
+	severe bool // something is wrong besides a missing end
+	cut    bool // sealed records are missing
+}
+
+// A Note is something that is no fault but worth a look.
+type Note struct {
+	Seq    uint64
+	What   string // lint.clock, lint.keys
+	Detail string
 }
 
 // OK reports whether nothing is wrong.
@@ -66,12 +93,12 @@ func (r Report) ExitCode() int {
 	switch {
 	case r.OK():
 		return ExitSound
-	case r.Missing && r.FaultCount == 1:
-		return ExitMissing
-	case r.TornTail && r.FaultCount == 1:
-		return ExitTorn
-	default:
+	case r.severe:
 		return ExitTampered
+	case r.Missing || r.cut:
+		return ExitMissing
+	default:
+		return ExitTorn
 	}
 }
 
@@ -79,7 +106,20 @@ func (r *Report) add(seq uint64, what, detail string) {
 	if r.FirstBad == nil {
 		r.FirstBad = &seq
 	}
+	switch what {
+	case faultMissing, faultTorn:
+	case faultTruncated:
+		r.cut = true
+	default:
+		r.severe = true
+	}
 	if r.FaultCount++; len(r.Faults) < maxFaults {
 		r.Faults = append(r.Faults, TamperError{Seq: seq, What: what, Detail: detail})
+	}
+}
+
+func (r *Report) note(seq uint64, what, detail string) {
+	if len(r.Notes) < maxFaults {
+		r.Notes = append(r.Notes, Note{Seq: seq, What: what, Detail: detail})
 	}
 }

@@ -141,6 +141,7 @@ func TestTampering(t *testing.T) {
 			if err := os.WriteFile(name, []byte(after), 0o600); err != nil {
 				t.Fatal(err)
 			}
+			unsealed(t, cfg)
 			rep, err := VerifyDir(t.Context(), cfg.Dir, VerifyOptions{Keys: []string{l.Key()}})
 			if err != nil {
 				t.Fatal(err)

@@ -26,10 +26,7 @@ func (f *slowFile) Datasync() error {
 func TestCancelledWhileWriting(t *testing.T) {
 	f := &slowFile{waiting: make(chan struct{}), goOn: make(chan struct{})}
 	cfg := config(t)
-	cfg.open = func(name string) (_ file, err error) {
-		f.file, err = openDisk(name)
-		return f, err
-	}
+	cfg.disk = wrapped{func(w file) file { f.file = w; return f }}
 	go func() { <-f.waiting; f.goOn <- struct{}{} }() // record 0
 	l := mustOpen(t, cfg)
 	ctx, cancel := context.WithCancel(t.Context())
