@@ -3,6 +3,7 @@ package sqlguard
 import (
 	_ "embed"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -22,13 +23,21 @@ type denial struct {
 
 // denials are the functions of a dialect that are not just called.
 type denials struct {
-	exact map[string]string // name, "name/arguments" or "schema.*" to code
-	stars []denial
+	exact   map[string]string // by name
+	schemas map[string]string // by schema
+	counted map[counted]string
+	stars   []denial
+}
+
+// A counted is a function with so many arguments.
+type counted struct {
+	name      string
+	arguments int
 }
 
 // readDenials reads a list of functions.
 func readDenials(text string) (denials, error) {
-	d := denials{exact: map[string]string{}}
+	d := denials{exact: map[string]string{}, schemas: map[string]string{}, counted: map[counted]string{}}
 	for n, line := range strings.Split(text, "\n") {
 		if line == "" || line[0] == '#' {
 			continue
@@ -41,15 +50,33 @@ func readDenials(text string) (denials, error) {
 		if code == "" {
 			return denials{}, fmt.Errorf("functions: line %d: nothing is called %q", n+1, fields[1])
 		}
-		name := fields[0]
-		prefix, suffix, star := strings.Cut(name, "*")
-		if star && !strings.HasSuffix(prefix, ".") {
-			d.stars = append(d.stars, denial{prefix, suffix, code})
-		} else {
-			d.exact[name] = code
+		if err := d.add(fields[0], code); err != nil {
+			return denials{}, fmt.Errorf("functions: line %d: %w", n+1, err)
 		}
 	}
 	return d, nil
+}
+
+// add adds a line's function: "name", "na*", "schema.*" or "name/arguments".
+func (d *denials) add(name, code string) error {
+	prefix, suffix, star := strings.Cut(name, "*")
+	schema, isSchema := strings.CutSuffix(prefix, ".")
+	name, arguments, isCounted := strings.Cut(name, "/")
+	switch {
+	case star && isSchema:
+		d.schemas[schema] = code
+	case star:
+		d.stars = append(d.stars, denial{prefix, strings.TrimSuffix(suffix, "*"), code})
+	case isCounted:
+		n, err := strconv.Atoi(arguments)
+		if err != nil {
+			return fmt.Errorf("%q is no number of arguments", arguments)
+		}
+		d.counted[counted{name, n}] = code
+	default:
+		d.exact[name] = code
+	}
+	return nil
 }
 
 // functionCode returns the reason that a word of the list stands for.
@@ -81,14 +108,14 @@ func (d denials) judge(schema, name string, arguments int) (Effect, Reason) {
 	code := d.exact[name]
 	if code == "" {
 		for _, s := range d.stars {
-			if strings.HasPrefix(name, s.prefix) && strings.HasSuffix(name[len(s.prefix):], strings.TrimSuffix(s.suffix, "*")) {
+			if strings.HasPrefix(name, s.prefix) && strings.HasSuffix(name[len(s.prefix):], s.suffix) {
 				code = s.code
 				break
 			}
 		}
 	}
 	if code == "" && schema != "" {
-		code = d.exact[schema+".*"]
+		code = d.schemas[schema]
 	}
 	if code == "" {
 		code = d.byArguments(name, arguments)
@@ -104,12 +131,12 @@ func (d denials) judge(schema, name string, arguments int) (Effect, Reason) {
 
 // byArguments looks up a call that only so many arguments make one to deny.
 func (d denials) byArguments(name string, arguments int) string {
-	const most = 2
-	for n := 1; n <= most; n++ {
-		if arguments == n || arguments < 0 {
-			if code := d.exact[fmt.Sprintf("%s/%d", name, n)]; code != "" {
-				return code
-			}
+	if arguments >= 0 {
+		return d.counted[counted{name, arguments}]
+	}
+	for c, code := range d.counted {
+		if c.name == name {
+			return code
 		}
 	}
 	return ""

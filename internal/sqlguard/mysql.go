@@ -13,7 +13,7 @@ import (
 // where that has no grammar for it, and by a second reader that may only make
 // it worse.
 func (j *Judge) judgeMySQL(ctx context.Context, pieces []piece) ([]Statement, error) {
-	return bounded(ctx, func() ([]Statement, error) {
+	return bounded(ctx, len(pieces[0].text), func() ([]Statement, error) {
 		statements := make([]Statement, len(pieces))
 		for i, p := range pieces {
 			statements[i] = j.judgeMySQLPiece(p)

@@ -10,7 +10,7 @@ import (
 
 // judgePostgres judges the pieces of a text by PostgreSQL's own grammar.
 func (j *Judge) judgePostgres(ctx context.Context, text string, pieces []piece) ([]Statement, error) {
-	return bounded(ctx, func() ([]Statement, error) {
+	return bounded(ctx, len(text), func() ([]Statement, error) {
 		nodes, reason := parsePostgres(text, pieces)
 		if reason.Code != "" {
 			return nil, &refusal{reason}
@@ -29,9 +29,21 @@ type refusal struct{ reason Reason }
 
 func (r *refusal) Error() string { return r.reason.In("en") }
 
-// bounded runs a parser until ctx ends at the latest. A parser cannot be
-// stopped; what it is given is small enough that it ends soon by itself.
-func bounded(ctx context.Context, judge func() ([]Statement, error)) ([]Statement, error) {
+// quickBytes is the size up to which a text is judged in the blink of an eye, as
+// nearly all are. A goroutine of its own would cost as much again: it begins with
+// a small stack, which parsers make grow.
+const quickBytes = 8 << 10
+
+// bounded runs a parser on a text of so many bytes until ctx ends at the latest.
+// A parser cannot be stopped; what it is given is small enough that it ends soon
+// by itself.
+func bounded(ctx context.Context, size int, judge func() ([]Statement, error)) ([]Statement, error) {
+	if err := ctx.Err(); err != nil || size <= quickBytes {
+		if err != nil {
+			return nil, err
+		}
+		return judge()
+	}
 	type answer struct {
 		statements []Statement
 		err        error
@@ -62,7 +74,7 @@ func bounded(ctx context.Context, judge func() ([]Statement, error)) ([]Statemen
 // statements in the text as the lexer did, at the same places: a difference
 // would mean that something else runs than what was judged.
 func parsePostgres(text string, pieces []piece) ([]*pgquery.Node, Reason) {
-	tree, err := pgquery.Parse(text)
+	tree, err := pgParse(text)
 	if err != nil {
 		return nil, Reason{Code: codeSyntax, Name: err.Error()}
 	}

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	pgquery "github.com/pganalyze/pg_query_go/v6"
-	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/proto"
 )
 
 // What the queries call what they add. A statement that has these names itself
@@ -92,7 +92,7 @@ type pgTarget struct {
 
 // pgCount counts the rows of an UPDATE or DELETE.
 func (j *Judge) pgCount(t pgTarget) ([]CountedTable, bool) {
-	if !j.pgReads(t.with) || pgNamesTable(t.with, t.table) || t.where != nil && pgVaries(t.where.ProtoReflect()) {
+	if !j.pgReads(t.with) || pgNamesTable(t.with, t.table) || t.where != nil && pgFind(t.where, pgVaries) {
 		return nil, false
 	}
 	where := t.where
@@ -161,7 +161,7 @@ func (t pgTarget) values() (values []*pgquery.Node, set []string) {
 			}
 			value = row.Args[m.Colno-1]
 		}
-		if value.GetSetToDefault() != nil || pgVaries(value.ProtoReflect()) {
+		if value.GetSetToDefault() != nil || pgFind(value, pgVaries) {
 			return nil, nil
 		}
 		set = append(set, r.Name)
@@ -177,7 +177,7 @@ func (j *Judge) pgReads(c *pgquery.WithClause) bool {
 	}
 	w := &pgWalk{functions: j.functions, bounded: true}
 	w.with(c)
-	return w.effect == Reads && !pgVaries(c.ProtoReflect())
+	return w.effect == Reads && !pgFind(c, pgVaries)
 }
 
 // pgNamesTable reports whether a common table expression has the name of a table, so
@@ -196,8 +196,8 @@ func pgNamesTable(c *pgquery.WithClause, r *pgquery.RangeVar) bool {
 
 // pgVaries reports whether an expression may be something else the next time,
 // or depends on where a cursor is.
-func pgVaries(m protoreflect.Message) bool {
-	switch x := m.Interface().(type) {
+func pgVaries(m proto.Message) bool {
+	switch x := m.(type) {
 	case *pgquery.CurrentOfExpr:
 		return true
 	case *pgquery.FuncCall:
@@ -212,18 +212,5 @@ func pgVaries(m protoreflect.Message) bool {
 			}
 		}
 	}
-	varies := false
-	m.Range(func(field protoreflect.FieldDescriptor, v protoreflect.Value) bool {
-		switch {
-		case field.Message() == nil:
-		case field.IsList():
-			for i := range v.List().Len() {
-				varies = varies || pgVaries(v.List().Get(i).Message())
-			}
-		default:
-			varies = pgVaries(v.Message())
-		}
-		return !varies
-	})
-	return varies
+	return false
 }

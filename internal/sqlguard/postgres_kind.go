@@ -5,7 +5,6 @@ import (
 
 	pgquery "github.com/pganalyze/pg_query_go/v6"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
 // A pgRule is what follows from the kind of a statement alone.
@@ -20,12 +19,12 @@ type pgRule struct {
 
 // statement judges the statement itself.
 func (w *pgWalk) statement(n *pgquery.Node) {
-	m := n.ProtoReflect()
-	m.Range(func(_ protoreflect.FieldDescriptor, v protoreflect.Value) bool {
-		m = v.Message() // the one member of a node
+	var m proto.Message = n
+	pgBelow(n, func(member proto.Message) bool {
+		m = member // the only one of a node
 		return false
 	})
-	switch x := m.Interface().(type) {
+	switch x := m.(type) {
 	case *pgquery.SelectStmt:
 		w.verb = "SELECT"
 		if x.IntoClause != nil {
@@ -48,8 +47,7 @@ func (w *pgWalk) statement(n *pgquery.Node) {
 
 // nested judges a statement that has a rule, wherever it stands. It reports
 // whether what is below is still to be visited.
-func (w *pgWalk) nested(m protoreflect.Message) (below bool) {
-	x := m.Interface()
+func (w *pgWalk) nested(x proto.Message) (below bool) {
 	switch s := x.(type) {
 	case *pgquery.ExplainStmt:
 		w.explain(s)

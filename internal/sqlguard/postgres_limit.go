@@ -4,14 +4,14 @@ import (
 	"strconv"
 
 	pgquery "github.com/pganalyze/pg_query_go/v6"
-	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/proto"
 )
 
 // pgLimit is [Judge.Limit] for PostgreSQL. The text stays as it was written
 // where a LIMIT can be put behind it or a number in it be lowered; otherwise it
 // is written anew from the tree.
 func (j *Judge) pgLimit(text string, n int) (string, bool) {
-	tree, err := pgquery.Parse(text)
+	tree, err := pgParse(text)
 	if err != nil || len(tree.Stmts) != 1 {
 		return "", false
 	}
@@ -54,7 +54,7 @@ func (j *Judge) pgLimit(text string, n int) (string, bool) {
 
 // pgSame reports whether a text is the statement that want is.
 func pgSame(text, want string) bool {
-	tree, err := pgquery.Parse(text)
+	tree, err := pgParse(text)
 	if err != nil || len(tree.Stmts) != 1 {
 		return false
 	}
@@ -78,7 +78,7 @@ func pgOneRow(s *pgquery.SelectStmt) bool {
 	}
 	for _, n := range s.TargetList {
 		value := n.GetResTarget().GetVal()
-		if len(s.FromClause) == 0 && !pgCalls(value.ProtoReflect()) {
+		if len(s.FromClause) == 0 && !pgFind(value, pgCalls) {
 			continue // a function may have many rows
 		}
 		f := value.GetFuncCall()
@@ -93,7 +93,7 @@ func pgOneRow(s *pgquery.SelectStmt) bool {
 func pgAggregates(f *pgquery.FuncCall) bool {
 	path := pgNames(f.Funcname)
 	for _, a := range f.Args {
-		if pgCalls(a.ProtoReflect()) {
+		if pgFind(a, pgCalls) {
 			return false
 		}
 	}
@@ -104,22 +104,7 @@ func pgAggregates(f *pgquery.FuncCall) bool {
 	return false
 }
 
-func pgCalls(m protoreflect.Message) bool {
-	if _, ok := m.Interface().(*pgquery.FuncCall); ok {
-		return true
-	}
-	found := false
-	m.Range(func(field protoreflect.FieldDescriptor, v protoreflect.Value) bool {
-		switch {
-		case field.Message() == nil:
-		case field.IsList():
-			for i := range v.List().Len() {
-				found = found || pgCalls(v.List().Get(i).Message())
-			}
-		default:
-			found = pgCalls(v.Message())
-		}
-		return !found
-	})
-	return found
+func pgCalls(m proto.Message) bool {
+	_, ok := m.(*pgquery.FuncCall)
+	return ok
 }

@@ -50,7 +50,7 @@ func pgText(q pgQuery) (string, bool) { return pgDeparse(q.node()) }
 // pgDeparse returns a statement as text. What the parser makes of that has to
 // be deparsed to the same text, or it is not trusted.
 func pgDeparse(n *pgquery.Node) (string, bool) {
-	tree, err := pgquery.Parse("SELECT 1") // brings the version that trees have to have
+	tree, err := pgParse("SELECT 1") // brings the version that trees have to have
 	if err != nil {
 		return "", false
 	}
@@ -59,7 +59,7 @@ func pgDeparse(n *pgquery.Node) (string, bool) {
 	if err != nil {
 		return "", false
 	}
-	tree, err = pgquery.Parse(text)
+	tree, err = pgParse(text)
 	if err != nil || len(tree.Stmts) != 1 {
 		return "", false
 	}

@@ -5,13 +5,13 @@ import (
 	"strings"
 
 	pgquery "github.com/pganalyze/pg_query_go/v6"
-	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/proto"
 )
 
 // pgTenant is [Judge.Tenant] for PostgreSQL: in the tree, a query of the
 // tenant's rows stands for every listed table that is read.
 func (j *Judge) pgTenant(text string, s Statement, t Tenancy) (string, bool) {
-	tree, err := pgquery.Parse(text)
+	tree, err := pgParse(text)
 	if err != nil || len(tree.Stmts) != 1 || t.writesListed(s) {
 		return "", false
 	}
@@ -32,7 +32,7 @@ func (j *Judge) pgTenant(text string, s Statement, t Tenancy) (string, bool) {
 		return "", false
 	}
 	w := &pgTenantWalk{tenancy: t, sure: true}
-	w.visit(root.ProtoReflect())
+	w.visit(root)
 	switch {
 	case !w.sure:
 		return "", false
@@ -50,12 +50,12 @@ type pgTenantWalk struct {
 	sure     bool
 }
 
-func (w *pgTenantWalk) visit(m protoreflect.Message) {
+func (w *pgTenantWalk) visit(m proto.Message) {
 	if !w.sure {
 		return
 	}
 	sight := len(w.scope)
-	switch x := m.Interface().(type) {
+	switch x := m.(type) {
 	case *pgquery.Node:
 		if r := x.GetRangeVar(); r != nil {
 			w.table(x, r)
@@ -83,23 +83,11 @@ func (w *pgTenantWalk) visit(m protoreflect.Message) {
 			w.sure = false
 		}
 	}
-	w.children(m)
-	w.scope = w.scope[:sight]
-}
-
-func (w *pgTenantWalk) children(m protoreflect.Message) {
-	m.Range(func(field protoreflect.FieldDescriptor, v protoreflect.Value) bool {
-		switch {
-		case field.Message() == nil:
-		case field.IsList():
-			for i := range v.List().Len() {
-				w.visit(v.List().Get(i).Message())
-			}
-		default:
-			w.visit(v.Message())
-		}
+	pgBelow(m, func(below proto.Message) bool {
+		w.visit(below)
 		return w.sure
 	})
+	w.scope = w.scope[:sight]
 }
 
 func (w *pgTenantWalk) with(c *pgquery.WithClause) {
@@ -112,7 +100,7 @@ func (w *pgTenantWalk) with(c *pgquery.WithClause) {
 		}
 	}
 	for _, n := range c.Ctes {
-		w.visit(n.ProtoReflect())
+		w.visit(n)
 		if !c.Recursive {
 			w.scope = append(w.scope, n.GetCommonTableExpr().GetCtename())
 		}

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	pgquery "github.com/pganalyze/pg_query_go/v6"
-	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/proto"
 )
 
 // A pgWalk judges one statement of PostgreSQL by its whole tree.
@@ -60,13 +60,13 @@ func (w *pgWalk) read() []string {
 }
 
 // visit judges a node and all that is below it.
-func (w *pgWalk) visit(m protoreflect.Message) {
+func (w *pgWalk) visit(m proto.Message) {
 	if w.effect == Unknown {
 		return
 	}
 	sight, keyed := len(w.scope), w.keyed
 	below := true
-	switch x := m.Interface().(type) {
+	switch x := m.(type) {
 	case *pgquery.Node:
 	case *pgquery.String: // the names of things; most of a tree
 		return
@@ -108,32 +108,17 @@ func (w *pgWalk) visit(m protoreflect.Message) {
 			}
 		}
 	default:
-		if !pgPlain(m.Interface()) {
+		if !pgPlain(m) {
 			below = w.nested(m)
 		}
 	}
 	if below {
-		w.children(m)
+		pgBelow(m, func(below proto.Message) bool {
+			w.visit(below)
+			return w.effect != Unknown
+		})
 	}
 	w.scope, w.keyed = w.scope[:sight], keyed
-}
-
-// children visits what is below a node.
-func (w *pgWalk) children(m protoreflect.Message) {
-	m.Range(func(field protoreflect.FieldDescriptor, v protoreflect.Value) bool {
-		if field.Message() == nil {
-			return true
-		}
-		if !field.IsList() {
-			w.visit(v.Message())
-			return true
-		}
-		list := v.List()
-		for i := range list.Len() {
-			w.visit(list.Get(i).Message())
-		}
-		return true
-	})
 }
 
 // with visits common table expressions and brings their names into sight.
@@ -147,7 +132,7 @@ func (w *pgWalk) with(c *pgquery.WithClause) {
 		}
 	}
 	for _, n := range c.Ctes {
-		w.visit(n.ProtoReflect())
+		w.visit(n)
 		if !c.Recursive {
 			w.scope = append(w.scope, n.GetCommonTableExpr().GetCtename())
 		}
@@ -252,26 +237,13 @@ func (w *pgWalk) sets(table string, targets []*pgquery.Node) {
 // pgPicks reports whether a condition depends on the row: one of constants
 // picks all or none.
 func pgPicks(where *pgquery.Node) bool {
-	return where != nil && pgDepends(where.ProtoReflect())
+	return where != nil && pgFind(where, pgDepends)
 }
 
-func pgDepends(m protoreflect.Message) bool {
-	switch m.Interface().(type) {
+func pgDepends(m proto.Message) bool {
+	switch m.(type) {
 	case *pgquery.ColumnRef, *pgquery.ParamRef, *pgquery.CurrentOfExpr:
 		return true
 	}
-	found := false
-	m.Range(func(field protoreflect.FieldDescriptor, v protoreflect.Value) bool {
-		switch {
-		case field.Message() == nil:
-		case field.IsList():
-			for i := range v.List().Len() {
-				found = found || pgDepends(v.List().Get(i).Message())
-			}
-		default:
-			found = pgDepends(v.Message())
-		}
-		return !found
-	})
-	return found
+	return false
 }

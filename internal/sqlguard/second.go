@@ -8,8 +8,16 @@ import (
 // only make the judgement worse; Reads is also what it says where it has no
 // opinion: it stops reading behind many keywords, and knows no syntax younger
 // than 2018.
+//
+// It is not asked about what begins with SELECT or a bracket in its own eyes:
+// its grammar has queries only that begin so, and it is by far the slowest of
+// the readers.
 func secondReader(p piece) (Effect, Reason) {
-	node, err := sqlparser.ParseStrictDDL(p.bare())
+	bare := p.bare()
+	if first, _ := sqlparser.NewStringTokenizer(bare).Scan(); first == sqlparser.SELECT || first == '(' {
+		return Reads, Reason{}
+	}
+	node, err := sqlparser.ParseStrictDDL(bare)
 	if err != nil {
 		return Reads, Reason{}
 	}
