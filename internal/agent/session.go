@@ -89,6 +89,10 @@ type Message struct {
 	Calls   []ToolCall // RoleAssistant
 	Call    string     // RoleTool: the ID of the call that it answers
 	At      time.Time
+
+	// Echo is what came with the message and is to go back to the model's server
+	// with it, as the engine wrote it. It is for nobody else. Nil: nothing.
+	Echo json.RawMessage
 }
 
 // A ToolCall is the model's wish to use a tool.
@@ -103,6 +107,9 @@ type ToolCall struct {
 	Hold bool
 
 	Approval string // that confirmed it; in Turn.Replay only
+
+	// Echo is what came with the call, as [Message.Echo].
+	Echo json.RawMessage
 }
 
 // A Turn is one message of the user and all that follows from it.

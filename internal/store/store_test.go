@@ -252,8 +252,8 @@ func TestMessages(t *testing.T) {
 	s := addSession(t, db, "ann", "ses_1")
 	addTurn(t, db, s, "trn_1")
 	want := []agent.Message{
-		{ID: "m1", Session: s.ID, Turn: "trn_1", Role: agent.RoleAssistant, Text: "look\x00: 数据", At: clock(), Calls: []agent.ToolCall{
-			{ID: "c1", Tool: "t", Args: []byte(`{"n":9007199254740993, "x":1.0}`), Sent: []byte(`{"a":1}`)},
+		{ID: "m1", Session: s.ID, Turn: "trn_1", Role: agent.RoleAssistant, Text: "look\x00: 数据", At: clock(), Echo: []byte(`{"from":"a","b":"<1>"}`), Calls: []agent.ToolCall{
+			{ID: "c1", Tool: "t", Args: []byte(`{"n":9007199254740993, "x":1.0}`), Sent: []byte(`{"a":1}`), Echo: []byte(`{"s":"{}"}`)},
 			{ID: "c2", Tool: "t", Args: []byte(`{"sql":`)},
 			{ID: "c3", Tool: "t", Args: []byte(``)},
 		}},

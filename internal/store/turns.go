@@ -58,6 +58,7 @@ type storedCall struct {
 	Tool string          `json:"tool"`
 	Args string          `json:"args"` // byte for byte, whatever the model sent
 	Sent json.RawMessage `json:"sent,omitempty"`
+	Echo json.RawMessage `json:"echo,omitempty"`
 }
 
 // AppendMessages implements [agent.Store].
@@ -71,7 +72,7 @@ func appendMessages(ctx context.Context, tx *sql.Tx, session string, ms ...agent
 		if len(m.Calls) > 0 {
 			stored := make([]storedCall, len(m.Calls))
 			for i, c := range m.Calls {
-				stored[i] = storedCall{ID: c.ID, Tool: c.Tool, Args: string(c.Args), Sent: c.Sent}
+				stored[i] = storedCall{ID: c.ID, Tool: c.Tool, Args: string(c.Args), Sent: c.Sent, Echo: c.Echo}
 			}
 			var err error
 			if calls, err = json.Marshal(stored); err != nil {
@@ -79,8 +80,8 @@ func appendMessages(ctx context.Context, tx *sql.Tx, session string, ms ...agent
 			}
 		}
 		_, err := tx.ExecContext(ctx,
-			`INSERT INTO messages (id, session, turn, role, text, calls, call, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-			m.ID, session, m.Turn, m.Role, m.Text, optional(calls), m.Call, micros(m.At))
+			`INSERT INTO messages (id, session, turn, role, text, calls, call, at, echo) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			m.ID, session, m.Turn, m.Role, m.Text, optional(calls), m.Call, micros(m.At), optional(m.Echo))
 		if err != nil {
 			return err
 		}
@@ -89,12 +90,12 @@ func appendMessages(ctx context.Context, tx *sql.Tx, session string, ms ...agent
 }
 
 func scanMessage(row scanner) (m agent.Message, err error) {
-	var calls []byte
+	var calls, echo []byte
 	var at int64
-	if err := row.Scan(&m.ID, &m.Session, &m.Turn, &m.Role, &m.Text, &calls, &m.Call, &at); err != nil {
+	if err := row.Scan(&m.ID, &m.Session, &m.Turn, &m.Role, &m.Text, &calls, &m.Call, &at, &echo); err != nil {
 		return m, err
 	}
-	m.At = timeOf(at)
+	m.At, m.Echo = timeOf(at), echo
 	if calls == nil {
 		return m, nil
 	}
@@ -103,12 +104,12 @@ func scanMessage(row scanner) (m agent.Message, err error) {
 		return m, err
 	}
 	for _, c := range stored {
-		m.Calls = append(m.Calls, agent.ToolCall{ID: c.ID, Tool: c.Tool, Args: json.RawMessage(c.Args), Sent: c.Sent})
+		m.Calls = append(m.Calls, agent.ToolCall{ID: c.ID, Tool: c.Tool, Args: json.RawMessage(c.Args), Sent: c.Sent, Echo: c.Echo})
 	}
 	return m, nil
 }
 
-const messageColumns = `m.id, m.session, m.turn, m.role, m.text, m.calls, m.call, m.at`
+const messageColumns = `m.id, m.session, m.turn, m.role, m.text, m.calls, m.call, m.at, m.echo`
 
 // Messages implements [agent.Store].
 func (db *DB) Messages(ctx context.Context, user, id string) (ms []agent.Message, err error) {

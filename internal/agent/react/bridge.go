@@ -114,9 +114,11 @@ func (r *turn) beforeModel(ctx context.Context, c *ModelCarrier) error {
 	v := r.cfg.Hooks.Run(ctx, r.call(hooks.PreModel, payload))
 	c.Before = &v
 	if v.Decision != nil && v.Decision.Action() == hooks.Allowing && !bytes.Equal(v.Payload, payload) {
+		sent := c.Messages
 		if c.Messages, err = parseMessages(v.Payload); err != nil {
 			return agent.Wrap(agent.CodeDenied, err, "A hook made messages that can't be sent.")
 		}
+		keepEchoes(sent, c.Messages)
 	}
 	c.Delta = func(text string) { r.delta(ctx, text) }
 	return nil
@@ -146,6 +148,7 @@ func (r *turn) afterModel(ctx context.Context, c *ModelCarrier) error {
 		}
 		answer.ResponseMeta = c.Answer.ResponseMeta
 		r.renameNew(c.Answer, answer)
+		keepEchoes([]*schema.Message{c.Answer}, []*schema.Message{answer})
 		c.Answer = answer
 	}
 	return r.keepAnswer(ctx, c.Answer)
@@ -172,20 +175,39 @@ func (r *turn) renameNew(was, is *schema.Message) {
 // the turn where it is of no use.
 func (r *turn) keepAnswer(ctx context.Context, m *schema.Message) error {
 	if len(m.ToolCalls) == 0 {
-		if writtenCall(m.Content) {
-			note := "\n\n" + r.say(msgWrittenCall)
-			m.Content += note
-			r.delta(ctx, note)
+		if err := r.endAnswer(ctx, m); err != nil {
+			return err
 		}
-		if m.Content == "" {
-			return agent.Errorf(agent.CodeModel, "%s", r.say(msgEmptyAnswer))
-		}
-		r.text = m.Content
 	}
 	if err := r.transcript.Append(ctx, assistantEntry(m)); err != nil {
 		return agent.Wrap(agent.CodeInternal, err, "The answer could not be stored.")
 	}
 	return r.limitCalls(m)
+}
+
+// endAnswer completes the last message of a turn with what the person should
+// know about it.
+func (r *turn) endAnswer(ctx context.Context, m *schema.Message) error {
+	short := m.ResponseMeta != nil && cutOff(m.ResponseMeta.FinishReason)
+	switch {
+	case m.Content == "" && short:
+		return agent.Errorf(agent.CodeModel, "%s", r.say(msgNoRoom))
+	case m.Content == "":
+		return agent.Errorf(agent.CodeModel, "%s", r.say(msgEmptyAnswer))
+	}
+	var notes string
+	if writtenCall(m.Content) {
+		notes += "\n\n" + r.say(msgWrittenCall)
+	}
+	if short {
+		notes += "\n\n" + r.say(msgCutOff)
+	}
+	if notes != "" {
+		m.Content += notes
+		r.delta(ctx, notes)
+	}
+	r.text = m.Content
+	return nil
 }
 
 // limitCalls counts the calls of m. Those past the limit are refused, so that

@@ -248,10 +248,10 @@ func TestModelErrors(t *testing.T) {
 		{"429", []openaitest.Step{status(http.StatusTooManyRequests)}, "too many requests"},
 		{"400", []openaitest.Step{status(http.StatusBadRequest)}, "refused the request (HTTP 400)"},
 		{"503", []openaitest.Step{status(http.StatusServiceUnavailable)}, "failed (HTTP 503)"},
-		{"cut", []openaitest.Step{cut}, "could not be read"},
+		{"cut", []openaitest.Step{cut}, "broke off"},
 		{"no chunk", []openaitest.Step{{}}, "empty answer"},
 		{"not JSON", []openaitest.Step{{Chunks: []string{"{nonsense"}}}, "could not be read"},
-		{"error in the stream", []openaitest.Step{{Chunks: []string{`{"error":{"message":"internal detail"}}`}}}, "could not be read"},
+		{"error in the stream", []openaitest.Step{{Chunks: []string{`{"error":{"message":"internal detail"}}`}}}, "ended its answer with an error"},
 		{"a flood", []openaitest.Step{flood}, "longer than 4 MiB"},
 		{"later", []openaitest.Step{openaitest.Calls("", query("c1", "SELECT 1")), status(500)}, "HTTP 500"},
 	} {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -28,6 +29,12 @@ const (
 	msgTooLong
 	msgRefused
 	msgServerError
+	msgFiltered
+	msgNoQuota
+	msgOwnError
+	msgCutOff
+	msgNoRoom
+	msgBrokeOff
 	msgTimeout
 	msgUnreachable
 	msgModel
@@ -66,12 +73,29 @@ func say(m message, lang string) string {
 		return pick("The model's server has too many requests or no quota left (HTTP %d). Try again later.",
 			"模型服务请求过多或额度不足（HTTP %d）。请稍后再试。")
 	case msgTooLong:
-		return pick("The conversation is too long for the model's server (HTTP %d). Start a new one.",
-			"对话对模型服务来说太长（HTTP %d）。请新建对话。")
+		return pick("The conversation is too long for the model. Start a new one, or ask for less at a time.",
+			"对话对该模型来说太长。请新建对话，或每次少问一些。")
+	case msgFiltered:
+		return pick("The content filter of the model's server stopped this answer. Put the question in other words.",
+			"模型服务的内容过滤器拦截了本次回答。请换一种说法提问。")
+	case msgNoQuota:
+		return pick("The account at the model's server has no quota or balance left. Check it with the provider.",
+			"模型服务的账户额度或余额不足。请在服务商处检查。")
+	case msgOwnError:
+		return pick("The model's server ended its answer with an error. Try again.",
+			"模型服务在回答中途报错。请重试。")
+	case msgCutOff:
+		return pick("Note: the answer ends here because it reached the token limit (DATAMIND__LLM__MAX_TOKENS).",
+			"注意：回答达到词元上限（DATAMIND__LLM__MAX_TOKENS），到此中断。")
 	case msgRefused:
 		return pick("The model's server refused the request (HTTP %d).", "模型服务拒绝了请求（HTTP %d）。")
 	case msgServerError:
 		return pick("The model's server failed (HTTP %d). Try again later.", "模型服务出错（HTTP %d）。请稍后再试。")
+	case msgNoRoom:
+		return pick("The model reached its token limit before it answered. Raise DATAMIND__LLM__MAX_TOKENS.",
+			"模型在回答之前就达到了词元上限。请调高 DATAMIND__LLM__MAX_TOKENS。")
+	case msgBrokeOff:
+		return pick("The model's answer broke off. Try again.", "模型的回答中途断开。请重试。")
 	case msgTimeout:
 		return pick("The model's server did not answer in time.", "模型服务没有及时响应。")
 	case msgUnreachable:
@@ -96,24 +120,51 @@ func (r *turn) publicError(err error) *agent.Error {
 	if errors.Is(err, errFlood) {
 		return agent.Wrap(agent.CodeModel, cause(err), fmt.Sprintf(r.say(msgFlood), maxAnswer>>20))
 	}
-	var status interface{ HTTPStatus() int }
-	if errors.As(err, &status) {
-		text := fmt.Sprintf(r.say(statusMessage(status.HTTPStatus())), status.HTTPStatus())
-		return agent.Wrap(agent.CodeModel, cause(err), text)
+	var answer serverError
+	if errors.As(err, &answer) {
+		return agent.Wrap(agent.CodeModel, cause(err), r.sayStatus(answer))
 	}
 	m := msgModel
 	var network net.Error
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
 		m = msgTimeout
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		m = msgBrokeOff
 	case errors.As(err, &network):
 		m = msgUnreachable
 	}
 	return agent.Wrap(agent.CodeModel, cause(err), r.say(m))
 }
 
+// A serverError is what a model's server answered instead of an answer.
+type serverError interface {
+	error
+	HTTPStatus() int // 0: it named none
+	Reason() string  // "" where its words tell none of the known ones
+}
+
+// sayStatus returns what a person can do about e.
+func (r *turn) sayStatus(e serverError) string {
+	switch e.Reason() {
+	case "too_long":
+		return r.say(msgTooLong)
+	case "filtered":
+		return r.say(msgFiltered)
+	case "no_quota":
+		return r.say(msgNoQuota)
+	}
+	m := statusMessage(e.HTTPStatus())
+	if m == msgTooLong || m == msgOwnError {
+		return r.say(m)
+	}
+	return fmt.Sprintf(r.say(m), e.HTTPStatus())
+}
+
 func statusMessage(status int) message {
 	switch {
+	case status == 0:
+		return msgOwnError
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return msgUnauthorized
 	case status == http.StatusNotFound:
@@ -132,16 +183,4 @@ func statusMessage(status int) message {
 func cause(err error) error {
 	text, _, _ := strings.Cut(err.Error(), "\n")
 	return errors.New(text)
-}
-
-// writtenCall reports whether text holds a tool call that a model wrote instead
-// of making it. It is never made for it: nobody could tell it from one that the
-// model quotes.
-func writtenCall(text string) bool {
-	for _, mark := range []string{"<tool_call>", "<|tool_call", "<function=", "<function_call>", "[TOOL_CALLS]", "<｜tool▁calls▁begin｜>"} {
-		if strings.Contains(text, mark) {
-			return true
-		}
-	}
-	return false
 }

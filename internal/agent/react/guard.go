@@ -113,7 +113,10 @@ func (g guarded) receive(ctx context.Context, c *ModelCarrier, opts []model.Opti
 		}
 	}
 	c.Answer, c.Faults = m.message()
-	return ctx.Err()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return finishError(c.Answer.ResponseMeta.FinishReason)
 }
 
 // verdictError returns what ends the turn after a phase of the model, if

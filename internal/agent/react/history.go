@@ -51,11 +51,12 @@ func fromHistory(history []agent.Message) []*schema.Message {
 }
 
 func assistantMessage(m agent.Message) *schema.Message {
-	out := &schema.Message{Role: schema.Assistant, Content: m.Text}
+	out := &schema.Message{Role: schema.Assistant, Content: m.Text, Extra: extraOf(m.Echo)}
 	for i, c := range m.Calls {
 		out.ToolCalls = append(out.ToolCalls, schema.ToolCall{
 			Index: &i, ID: c.ID, Type: "function",
 			Function: schema.FunctionCall{Name: c.Tool, Arguments: string(c.Args)},
+			Extra:    extraOf(c.Echo),
 		})
 	}
 	return out
@@ -90,9 +91,12 @@ func validArgs(args string) string {
 // assistantEntry returns the model's message as it is stored.
 func assistantEntry(m *schema.Message) agent.Message {
 	out := agent.Message{Role: agent.RoleAssistant, Text: m.Content}
+	if len(m.ToolCalls) > 0 {
+		out.Echo = echo(m.Extra) // without calls no server wants it
+	}
 	for _, c := range m.ToolCalls {
 		out.Calls = append(out.Calls, agent.ToolCall{
-			ID: c.ID, Tool: c.Function.Name, Args: json.RawMessage(validArgs(c.Function.Arguments)),
+			ID: c.ID, Tool: c.Function.Name, Args: json.RawMessage(validArgs(c.Function.Arguments)), Echo: echo(c.Extra),
 		})
 	}
 	return out

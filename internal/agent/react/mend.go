@@ -2,6 +2,7 @@ package react
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -31,7 +32,11 @@ type partial struct {
 	id    string
 	name  string
 	args  strings.Builder
+	extra map[string]any
 }
+
+// whole reports whether p's arguments are all there.
+func (p *partial) whole() bool { return json.Valid([]byte(p.args.String())) }
 
 func (m *mender) add(piece *schema.Message) {
 	if piece == nil {
@@ -44,12 +49,7 @@ func (m *mender) add(piece *schema.Message) {
 		m.size += len(d.ID) + len(d.Function.Name) + len(d.Function.Arguments)
 		m.addCall(d)
 	}
-	for k, v := range piece.Extra {
-		if m.extra == nil {
-			m.extra = map[string]any{}
-		}
-		m.extra[k] = v
-	}
+	m.extra = with(m.extra, piece.Extra)
 	if r := piece.ResponseMeta; r != nil {
 		if r.FinishReason != "" {
 			m.meta.FinishReason = r.FinishReason
@@ -60,18 +60,33 @@ func (m *mender) add(piece *schema.Message) {
 	}
 }
 
-func (m *mender) addCall(d schema.ToolCall) {
-	if d.ID == "" && d.Function.Name == "" && d.Function.Arguments == "" {
-		return // nothing in it: some servers open a call this way, some fill up with it
+// with returns into with what is in more, too.
+func with(into, more map[string]any) map[string]any {
+	if into == nil && len(more) > 0 {
+		into = make(map[string]any, len(more))
 	}
+	maps.Copy(into, more)
+	return into
+}
+
+func (m *mender) addCall(d schema.ToolCall) {
 	p := m.target(d)
-	if p == nil {
-		if d.ID == "" && d.Function.Name == "" && len(m.calls) > 0 {
-			m.lost = true
-			return
+	switch {
+	case d.ID == "" && d.Function.Name == "" && d.Function.Arguments == "":
+		// Nothing of the call: some servers open one this way, some fill up with it,
+		// some send a signature behind it.
+		if p != nil {
+			p.extra = with(p.extra, d.Extra)
 		}
+		return
+	case p == nil && d.ID == "" && d.Function.Name == "" && len(m.calls) > 0:
+		m.lost = true
+		return
+	case p == nil:
 		p = &partial{index: d.Index}
 		m.calls = append(m.calls, p)
+	case p.says(d):
+		return
 	}
 	if p.id == "" {
 		p.id = d.ID
@@ -81,6 +96,7 @@ func (m *mender) addCall(d schema.ToolCall) {
 		p.name = d.Function.Name
 	}
 	p.args.WriteString(d.Function.Arguments)
+	p.extra = with(p.extra, d.Extra)
 }
 
 // target returns the call that d is a piece of, or nil for a new one.
@@ -94,8 +110,8 @@ func (m *mender) target(d schema.ToolCall) *partial {
 		}
 	}
 	p := m.last(func(p *partial) bool { return sameIndex(p.index, d.Index) })
-	if p == nil && d.Index == nil && d.ID == "" && len(m.calls) > 0 {
-		p = m.calls[len(m.calls)-1] // the index was in the first piece only
+	if p == nil && d.ID == "" {
+		p = m.unindexed(d)
 	}
 	if p == nil || d.ID != "" && p.id != "" && d.ID != p.id {
 		return nil
@@ -103,19 +119,48 @@ func (m *mender) target(d schema.ToolCall) *partial {
 	return m.unlessNew(p, d)
 }
 
+// unindexed returns the call that a piece without an ID is of, where the index
+// is in the first piece only, or in all but the first. Where that could be
+// several it is none.
+func (m *mender) unindexed(d schema.ToolCall) *partial {
+	if len(m.calls) == 0 {
+		return nil
+	}
+	last := m.calls[len(m.calls)-1]
+	if d.Index != nil {
+		if len(m.calls) == 1 && last.index == nil {
+			return last
+		}
+		return nil
+	}
+	for _, p := range m.calls[:len(m.calls)-1] {
+		if p.index != nil && !p.whole() {
+			return nil
+		}
+	}
+	return last
+}
+
 // unlessNew returns p, or nil where d begins another call although its index
 // and ID could be p's: it names a tool, and p has its tool and whole arguments.
 func (*mender) unlessNew(p *partial, d schema.ToolCall) *partial {
-	if d.Function.Name == "" || p.name == "" {
+	if d.Function.Name == "" || p.name == "" || p.says(d) {
 		return p
 	}
 	if d.Function.Name == p.name && d.ID == p.id && d.Function.Arguments == "" {
 		return p // said again, as some servers do in every piece
 	}
-	if json.Valid([]byte(p.args.String())) || !strings.HasPrefix(d.Function.Name, p.name) {
+	if p.whole() || !strings.HasPrefix(d.Function.Name, p.name) {
 		return nil
 	}
 	return p
+}
+
+// says reports whether d is all of p once more, which some servers send at the
+// end. Without an ID it could be a second call.
+func (p *partial) says(d schema.ToolCall) bool {
+	return d.ID != "" && d.ID == p.id && sameIndex(d.Index, p.index) && d.Function.Name == p.name &&
+		d.Function.Arguments == p.args.String() && p.whole()
 }
 
 func (m *mender) last(ok func(*partial) bool) *partial {
@@ -147,9 +192,13 @@ func (m *mender) message() (*schema.Message, map[int]string) {
 			ID:       p.id,
 			Type:     "function",
 			Function: schema.FunctionCall{Name: p.name, Arguments: p.args.String()},
+			Extra:    p.extra,
 		})
-		if m.lost {
+		switch {
+		case m.lost:
 			faults[i] = "the model's server sent tool calls in pieces that can't be told apart; send the calls again, one at a time"
+		case cutOff(m.meta.FinishReason) && p.args.Len() > 0 && !p.whole():
+			faults[i] = "your answer reached its token limit in the middle of this call; make it shorter"
 		}
 	}
 	return out, faults

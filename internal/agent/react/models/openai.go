@@ -1,85 +1,164 @@
 package models
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
-	"github.com/cloudwego/eino-ext/components/model/openai"
 	"github.com/cloudwego/eino/components/model"
+	"github.com/cloudwego/eino/schema"
 )
 
-const (
-	defaultTimeout = time.Minute
-	openAIBase     = "https://api.openai.com/v1"
-)
+const openAIBase = "https://api.openai.com/v1"
+
+// chat is a model behind a server that speaks OpenAI's chat completions. It
+// hands on what the server sent piece by piece and joins nothing: two calls that
+// share an index would be one before anybody could see both.
+type chat struct {
+	cfg    Config
+	url    string
+	from   string // see fromKey
+	header http.Header
+	tools  []chatTool
+	client *http.Client
+	habits *learned
+}
+
+var _ model.ToolCallingChatModel = (*chat)(nil)
 
 // openAI returns a model behind a server that speaks OpenAI's chat completions.
-func openAI(ctx context.Context, c Config) (model.ToolCallingChatModel, error) {
-	if c.APIBase == "" {
-		c.APIBase = openAIBase
-	}
-	base, err := url.Parse(c.APIBase)
-	switch {
-	case err != nil:
-		return nil, errors.New("the model's address is not a URL")
-	case base.Scheme != "http" && base.Scheme != "https", base.Host == "":
-		return nil, fmt.Errorf("the model's address %q is not an http or https URL", base.Redacted())
-	case base.User != nil:
-		return nil, errors.New("the model's address holds a password; use the key's own setting")
-	case c.Model == "":
-		return nil, errors.New("a model's address is set, but no model is named")
-	case c.MaxRetries < 0:
-		return nil, fmt.Errorf("%d retries of a model request", c.MaxRetries)
-	}
-	if c.Timeout <= 0 {
-		c.Timeout = defaultTimeout
-	}
-	conf := &openai.ChatModelConfig{
-		APIKey:      c.APIKey,
-		BaseURL:     c.APIBase,
-		Model:       c.Model,
-		Temperature: &c.Temperature,
-		HTTPClient:  c.client(),
-	}
-	if c.MaxTokens > 0 {
-		// OpenAI's newer models refuse the name that everybody else knows.
-		if strings.HasSuffix(base.Hostname(), ".openai.com") {
-			conf.MaxCompletionTokens = &c.MaxTokens
-		} else {
-			conf.MaxTokens = &c.MaxTokens
-		}
-	}
-	m, err := openai.NewChatModel(ctx, conf)
+func openAI(c Config) (model.ToolCallingChatModel, error) {
+	base, err := c.base(openAIBase)
 	if err != nil {
-		return nil, fmt.Errorf("make a client of the model's server: %w", err)
+		return nil, err
+	}
+	m := &chat{
+		cfg: c, url: base.JoinPath("chat", "completions").String(), from: c.origin(OpenAI, base),
+		header: http.Header{"Content-Type": {"application/json"}, "Accept": {eventStream}},
+		client: c.client(), habits: &learned{},
+	}
+	// OpenAI's newer models refuse the name that everybody else knows.
+	m.habits.h.completionTokens = strings.HasSuffix(base.Hostname(), ".openai.com")
+	switch {
+	case c.APIKey == "":
+	case isAzure(base):
+		m.header.Set("Api-Key", c.APIKey)
+	default:
+		m.header.Set("Authorization", "Bearer "+c.APIKey)
 	}
 	return m, nil
 }
 
-// client returns a client that retries, times out by silence, and hands on
-// streams that the library can't misread. It has no overall timeout: an answer
-// may take long as long as it comes.
-func (c Config) client() *http.Client {
-	client := &http.Client{}
-	if c.Client != nil {
-		*client = *c.Client
+// isAzure reports whether a server takes its key as Azure does.
+func isAzure(base *url.URL) bool {
+	return strings.HasSuffix(base.Hostname(), ".azure.com") || base.Query().Has("api-version")
+}
+
+// WithTools implements [model.ToolCallingChatModel].
+func (m *chat) WithTools(infos []*schema.ToolInfo) (model.ToolCallingChatModel, error) {
+	tools, err := chatTools(infos)
+	if err != nil {
+		return nil, err
 	}
-	base := client.Transport
-	if base == nil {
-		base = http.DefaultTransport
+	bound := *m
+	bound.tools = tools
+	return &bound, nil
+}
+
+// Generate implements [model.BaseModel].
+func (m *chat) Generate(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.Message, error) {
+	return generate(m.Stream(ctx, in, opts...))
+}
+
+// generate joins a stream as Eino does, who trusts indexes. The guarded model
+// never comes here.
+func generate(sr *schema.StreamReader[*schema.Message], err error) (*schema.Message, error) {
+	if err != nil {
+		return nil, err
 	}
-	client.Timeout = 0
-	client.Transport = &transport{
-		base:    base,
-		retries: c.MaxRetries,
-		silence: c.Timeout,
-		secret:  c.APIKey,
+	return schema.ConcatMessageStream(sr)
+}
+
+// Stream implements [model.BaseModel].
+func (m *chat) Stream(ctx context.Context, in []*schema.Message, _ ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+	resp, err := m.ask(ctx, in)
+	if err != nil {
+		return nil, err
 	}
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return client
+	return pump(resp.Body, m.read), nil
+}
+
+// maxLessons bounds how often a request is made again in another way.
+const maxLessons = 5
+
+// ask makes the request, again where the server wants it in another way.
+func (m *chat) ask(ctx context.Context, in []*schema.Message) (*http.Response, error) {
+	for try := 0; ; try++ {
+		h := m.habits.get()
+		body, err := m.request(in, h)
+		if err != nil {
+			return nil, fmt.Errorf("write the model's request: %w", err)
+		}
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, m.url, bytes.NewReader(body))
+		if err != nil {
+			return nil, fmt.Errorf("make the model's request: %w", err)
+		}
+		req.Header = m.header.Clone()
+		resp, err := m.client.Do(req)
+		if status, ok := errors.AsType[*StatusError](err); ok && try < maxLessons && m.habits.from(status, h) {
+			continue
+		}
+		return resp, err
+	}
+}
+
+// read sends the messages that are in a body until it ends. A body that just
+// stops is no answer.
+func (m *chat) read(body io.Reader, send func(*schema.Message) bool) error {
+	var answer chunks
+	for es := newEvents(body); ; {
+		e, err := es.next()
+		switch {
+		case errors.Is(err, io.EOF) && !answer.whole:
+			return io.ErrUnexpectedEOF
+		case err != nil && !errors.Is(err, io.EOF):
+			return err
+		case err != nil || string(e.data) == doneMark:
+			if extra := answer.kept.extra(m.from); extra != nil {
+				send(&schema.Message{Role: schema.Assistant, Extra: extra})
+			}
+			return nil
+		}
+		msg, err := answer.message(e.data)
+		if err != nil {
+			return m.cfg.withoutKey(err)
+		}
+		if !send(msg) {
+			return nil
+		}
+	}
+}
+
+// pump reads body in a goroutine of its own, which ends when the body does or
+// nobody reads what comes.
+func pump(body io.ReadCloser, read func(io.Reader, func(*schema.Message) bool) error) *schema.StreamReader[*schema.Message] {
+	sr, sw := schema.Pipe[*schema.Message](1)
+	go func() {
+		defer sw.Close()
+		defer func() { _ = body.Close() }()
+		defer func() {
+			if p := recover(); p != nil {
+				sw.Send(nil, fmt.Errorf("read the model's answer: panic: %v", p))
+			}
+		}()
+		if err := read(body, func(m *schema.Message) bool { return !sw.Send(m, nil) }); err != nil {
+			sw.Send(nil, err)
+		}
+	}()
+	return sr
 }

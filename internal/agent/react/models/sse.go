@@ -3,125 +3,157 @@ package models
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"io"
 )
 
-// maxEvent bounds one line of a stream, in bytes.
-const maxEvent = 4 << 20
+const (
+	maxEvent = 4 << 20 // bytes of one event
+	bom      = "\xef\xbb\xbf"
+)
 
-// splitter hands a stream of chat completion chunks on so that each chunk holds
-// the piece of one tool call at most. The library joins a chunk with an empty
-// one before it, by index, and would make one call of two that share an index
-// before anybody could see both.
+var errLongEvent = errors.New("the model's server sent an event that is too long")
+
+// An event is one event of a stream.
+type event struct {
+	name string // as its "event:" line has it; mostly empty
+	data []byte
+}
+
+// events reads server-sent events, as servers really send them: with any kind of
+// line end, a byte order mark, comments, an event in several lines or without
+// the blank line after it, and JSON that is in no event at all.
 //
-// It also tells a stream that was cut from one that ended: without a finish
-// reason or [DONE] the answer is not whole.
-type splitter struct {
-	body  io.ReadCloser
-	lines *bufio.Reader
-	ready bytes.Buffer
-	whole bool
+// An event is given as soon as its JSON is whole: some servers send the blank
+// line together with the next event.
+type events struct {
+	in    *bufio.Reader
+	begun bool // past where a byte order mark may stand
+	cr    bool // the last line ended with a carriage return
+	name  string
+	data  bytes.Buffer
+	json  depth
+	bare  bool // data did not come in "data:" lines
 }
 
-func newSplitter(body io.ReadCloser) *splitter {
-	return &splitter{body: body, lines: bufio.NewReader(body)}
-}
+func newEvents(r io.Reader) *events { return &events{in: bufio.NewReader(r)} }
 
-// Read implements [io.Reader].
-func (s *splitter) Read(p []byte) (int, error) {
-	for s.ready.Len() == 0 {
-		line, err := s.line()
-		s.pass(line)
-		if err != nil && s.ready.Len() == 0 {
-			if errors.Is(err, io.EOF) && !s.whole {
-				return 0, io.ErrUnexpectedEOF
-			}
-			return 0, err
+// next returns the next event that has data. At the end of the stream what is
+// left is an event, too.
+func (e *events) next() (event, error) {
+	for {
+		line, err := e.line()
+		if e.add(line, err != nil) || err != nil && e.data.Len() > 0 {
+			return e.take(), nil
+		}
+		if err != nil {
+			return event{}, err
+		}
+		if e.data.Len() > maxEvent {
+			return event{}, errLongEvent
 		}
 	}
-	return s.ready.Read(p)
 }
 
-// Close implements [io.Closer].
-func (s *splitter) Close() error { return s.body.Close() }
-
-func (s *splitter) line() ([]byte, error) {
+// line reads a line without its end.
+func (e *events) line() ([]byte, error) {
 	var line []byte
 	for {
-		part, err := s.lines.ReadSlice('\n')
-		line = append(line, part...)
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return line, err
+		b, err := e.in.ReadByte()
+		switch {
+		case err != nil:
+			return e.unmarked(line), err
+		case b == '\n' && e.cr && len(line) == 0:
+			e.cr = false // the second half of one line end
+			continue
+		case b == '\n' || b == '\r':
+			e.cr = b == '\r'
+			return e.unmarked(line), nil
 		}
-		if len(line) > maxEvent {
-			return nil, errors.New("the model's server sent a line that is too long")
+		e.cr = false
+		if line = append(line, b); len(line) > maxEvent {
+			return nil, errLongEvent
 		}
 	}
 }
 
-// pass writes line to what is ready, in pieces where it holds several.
-func (s *splitter) pass(line []byte) {
-	data, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte("data:"))
-	if !ok {
-		s.ready.Write(line)
-		return
+func (e *events) unmarked(line []byte) []byte {
+	if e.begun {
+		return line
 	}
-	data = bytes.TrimSpace(data)
-	if string(data) == "[DONE]" {
-		s.whole = true
+	e.begun = true
+	return bytes.TrimPrefix(line, []byte(bom))
+}
+
+// add adds a line to the event and reports whether that is whole.
+func (e *events) add(line []byte, last bool) bool {
+	switch {
+	case e.bare && e.data.Len() > 0, e.data.Len() == 0 && len(line) > 0 && line[0] == '{':
+		e.bare = true
+		return e.append(line)
+	case len(line) == 0:
+		if e.data.Len() == 0 && !last {
+			e.name = ""
+		}
+		return e.data.Len() > 0
 	}
-	for _, chunk := range s.split(data) {
-		s.ready.WriteString("data: ")
-		s.ready.Write(chunk)
-		s.ready.WriteString("\n\n")
+	field, value, _ := bytes.Cut(line, []byte(":"))
+	value = bytes.TrimPrefix(value, []byte(" "))
+	switch string(field) {
+	case "event":
+		e.name = string(value)
+	case "data":
+		return e.append(value)
+	}
+	return false
+}
+
+func (e *events) append(text []byte) bool {
+	if e.data.Len() > 0 {
+		e.data.WriteByte('\n')
+		e.json.add([]byte{'\n'})
+	}
+	e.data.Write(text)
+	e.json.add(text)
+	return e.json.whole() || e.data.Len() < 2*len(doneMark) && string(bytes.TrimSpace(e.data.Bytes())) == doneMark
+}
+
+func (e *events) take() event {
+	ev := event{name: e.name, data: bytes.TrimSpace(bytes.Clone(e.data.Bytes()))}
+	e.name, e.json, e.bare = "", depth{}, false
+	e.data.Reset()
+	return ev
+}
+
+// doneMark is the data of the event that ends a stream of chat completions.
+const doneMark = "[DONE]"
+
+// depth counts the open braces of a JSON object. It only tells where the object
+// may end, not whether it is JSON.
+type depth struct {
+	open   int
+	begun  bool
+	quoted bool
+	escape bool
+}
+
+func (d *depth) add(text []byte) {
+	for _, b := range text {
+		switch {
+		case d.escape:
+			d.escape = false
+		case d.quoted:
+			d.escape = b == '\\'
+			d.quoted = b != '"'
+		case b == '"':
+			d.quoted = true
+		case b == '{' || b == '[':
+			d.begun = true
+			d.open++
+		case b == '}' || b == ']':
+			d.open--
+		}
 	}
 }
 
-// split returns the chunk, or one chunk for each tool call in it: the first with
-// everything else that is in it, too.
-func (s *splitter) split(data []byte) [][]byte {
-	var chunk map[string]json.RawMessage
-	var choices []map[string]json.RawMessage
-	if json.Unmarshal(data, &chunk) != nil || json.Unmarshal(chunk["choices"], &choices) != nil || len(choices) == 0 {
-		if chunk["error"] != nil {
-			s.whole = true // an end that says what it is
-		}
-		return [][]byte{data}
-	}
-	choice := choices[0]
-	if why := string(choice["finish_reason"]); why != "" && why != "null" && why != `""` {
-		s.whole = true
-	}
-	var delta map[string]json.RawMessage
-	var calls []json.RawMessage
-	if json.Unmarshal(choice["delta"], &delta) != nil || json.Unmarshal(delta["tool_calls"], &calls) != nil || len(calls) < 2 {
-		return [][]byte{data}
-	}
-	var out [][]byte
-	for i, call := range calls {
-		if i > 0 {
-			delta = map[string]json.RawMessage{}
-			delete(chunk, "usage")
-		}
-		delta["tool_calls"] = append(append(json.RawMessage("["), call...), ']')
-		piece, err := rebuilt(chunk, choice, delta)
-		if err != nil {
-			return [][]byte{data}
-		}
-		out = append(out, piece)
-	}
-	return out
-}
-
-func rebuilt(chunk, choice, delta map[string]json.RawMessage) ([]byte, error) {
-	var err error
-	if choice["delta"], err = json.Marshal(delta); err != nil {
-		return nil, err
-	}
-	if chunk["choices"], err = json.Marshal([]any{choice}); err != nil {
-		return nil, err
-	}
-	return json.Marshal(chunk)
-}
+func (d *depth) whole() bool { return d.begun && d.open <= 0 && !d.quoted }

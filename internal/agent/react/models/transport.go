@@ -1,12 +1,12 @@
 package models
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"mime"
 	"net/http"
 	"strconv"
 	"strings"
@@ -14,6 +14,8 @@ import (
 )
 
 const (
+	defaultTimeout = time.Minute
+
 	firstDelay   = 500 * time.Millisecond // before the first retry; doubled for each further one
 	longestDelay = 30 * time.Second       // that a server may ask for
 	maxErrorBody = 4 << 10                // bytes of an error's answer that are kept
@@ -27,20 +29,6 @@ type transport struct {
 	silence time.Duration // without a byte that ends a request
 	secret  string        // never shown, should the server repeat it
 }
-
-// StatusError is a server's answer that is none.
-type StatusError struct {
-	Status int
-	Text   string // the beginning of what the server said, without the key
-}
-
-// Error returns status and text, for the log.
-func (e *StatusError) Error() string {
-	return fmt.Sprintf("the model's server answered %d %s: %s", e.Status, http.StatusText(e.Status), e.Text)
-}
-
-// HTTPStatus returns the status code, by which the engine chooses what to say.
-func (e *StatusError) HTTPStatus() int { return e.Status }
 
 // silenceError is a server that said nothing for too long.
 type silenceError struct{ after time.Duration }
@@ -93,23 +81,25 @@ func (t *transport) once(req *http.Request) (*http.Response, error) {
 		err := t.statusError(resp)
 		return nil, give(err)
 	}
-	resp.Body = &watched{body: resp.Body, timer: timer, silence: t.silence, give: give}
-	if req.Header.Get("Accept") == eventStream || kindOf(resp) == eventStream {
-		resp.Body = newSplitter(resp.Body)
-		resp.ContentLength = -1
-		resp.Header.Del("Content-Length")
+	// Some servers say 200 before they have begun. Until the first byte is there
+	// nothing is lost by asking again.
+	body := bufio.NewReader(resp.Body)
+	if _, err := body.Peek(1); err != nil {
+		_ = resp.Body.Close()
+		return nil, give(fmt.Errorf("wait for the first byte: %w", noEOF(err)))
 	}
+	resp.Body = &watched{body: resp.Body, read: body, timer: timer, silence: t.silence, give: give}
 	return resp, nil
 }
 
 const eventStream = "text/event-stream"
 
-func kindOf(resp *http.Response) string {
-	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	if err != nil {
-		return ""
+// noEOF makes an error of an end that comes too early.
+func noEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
 	}
-	return kind
+	return err
 }
 
 type retryAfterError struct {
@@ -125,15 +115,27 @@ func (t *transport) statusError(resp *http.Response) error {
 	if err != nil {
 		body = append(body, " …"...)
 	}
-	text := string(body)
-	if t.secret != "" {
-		text = strings.ReplaceAll(text, t.secret, "[REDACTED]")
-	}
-	e := &StatusError{Status: resp.StatusCode, Text: strings.TrimSpace(text)}
-	if d, ok := retryAfter(resp.Header.Get("Retry-After"), time.Now()); ok {
+	e := &StatusError{Status: resp.StatusCode, Text: redacted(strings.TrimSpace(string(body)), t.secret)}
+	if d, ok := askedToWait(resp.Header, time.Now()); ok {
 		return retryAfterError{e, d}
 	}
 	return e
+}
+
+// redacted returns text without the key, should the server repeat it.
+func redacted(text, key string) string {
+	if key == "" {
+		return text
+	}
+	return strings.ReplaceAll(text, key, "[REDACTED]")
+}
+
+// askedToWait returns how long a server wants to be left alone.
+func askedToWait(h http.Header, now time.Time) (time.Duration, bool) {
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms >= 0 && ms < 1e9 {
+		return time.Duration(ms * float64(time.Millisecond)), true
+	}
+	return retryAfter(h.Get("Retry-After"), now)
 }
 
 // retryAfter reads a Retry-After header: seconds or a date.
@@ -156,7 +158,7 @@ func (t *transport) wait(err error, try int) (time.Duration, bool) {
 	if try >= t.retries {
 		return 0, false
 	}
-	if status, ok := errors.AsType[*StatusError](err); ok && !worthRetrying(status.Status) {
+	if status, ok := errors.AsType[*StatusError](err); ok && (!worthRetrying(status.Status) || status.Reason() != "") {
 		return 0, false
 	}
 	if after, ok := errors.AsType[retryAfterError](err); ok {
@@ -188,9 +190,31 @@ func rewound(req *http.Request) (*http.Request, error) {
 	return again, nil
 }
 
+// client returns a client that retries and times out by silence. It has no
+// overall timeout: an answer may take long as long as it comes.
+func (c Config) client() *http.Client {
+	client := &http.Client{}
+	if c.Client != nil {
+		*client = *c.Client
+	}
+	base := client.Transport
+	if base == nil {
+		base = http.DefaultTransport
+	}
+	silence := c.Timeout
+	if silence <= 0 {
+		silence = defaultTimeout
+	}
+	client.Timeout = 0
+	client.Transport = &transport{base: base, retries: c.MaxRetries, silence: silence, secret: c.APIKey}
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return client
+}
+
 // watched is a body that ends where no byte comes for too long.
 type watched struct {
-	body    io.ReadCloser
+	body    io.Closer
+	read    io.Reader
 	timer   *time.Timer
 	silence time.Duration
 	give    func(error) error // stops the watch; returns the error to report
@@ -199,7 +223,7 @@ type watched struct {
 // Read implements [io.Reader].
 func (w *watched) Read(p []byte) (int, error) {
 	w.timer.Reset(w.silence)
-	n, err := w.body.Read(p)
+	n, err := w.read.Read(p)
 	if err != nil {
 		return n, w.give(err)
 	}

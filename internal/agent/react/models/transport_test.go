@@ -9,8 +9,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // An answer is what the server of a scene does: a status, an error, or nothing.
@@ -126,16 +124,16 @@ func TestSilence(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		resp, err := tr.RoundTrip(req)
-		if err != nil {
-			t.Fatal(err)
-		}
 		go func() {
 			for range 3 { // slow, but it comes
 				time.Sleep(4 * time.Second)
 				_, _ = io.WriteString(w, "data: {}\n\n")
 			}
 		}()
+		resp, err := tr.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
 		_, err = io.ReadAll(resp.Body)
 		var timeout interface{ Timeout() bool }
 		if !errors.As(err, &timeout) || !timeout.Timeout() {
@@ -146,50 +144,6 @@ func TestSilence(t *testing.T) {
 		}
 		if err := resp.Body.Close(); err != nil {
 			t.Error(err)
-		}
-	})
-}
-
-func TestSplitter(t *testing.T) {
-	const two = `{"id":"x","choices":[{"index":0,"delta":{"content":"t","tool_calls":[{"index":0,"id":"a"},{"index":0,"id":"b"}]}}],"usage":{"total_tokens":1}}`
-	for _, c := range []struct {
-		name, in, out string
-		cut           bool
-	}{
-		{"as it is", "data: {\"choices\":[]}\n\ndata: [DONE]\n\n", "data: {\"choices\":[]}\n\n\ndata: [DONE]\n\n\n", false},
-		{"comments", ": ping\n\ndata:[DONE]\n", ": ping\n\ndata: [DONE]\n\n", false},
-		{
-			"two calls", "data: " + two + "\ndata: [DONE]\n",
-			`data: {"choices":[{"delta":{"content":"t","tool_calls":[{"index":0,"id":"a"}]},"index":0}],"id":"x","usage":{"total_tokens":1}}` + "\n\n" +
-				`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"b"}]},"index":0}],"id":"x"}` + "\n\ndata: [DONE]\n\n", false,
-		},
-		{"cut", "data: {\"choices\":[{\"delta\":{}}]}\n", "data: {\"choices\":[{\"delta\":{}}]}\n\n", true},
-		{"a reason is an end", "data: {\"choices\":[{\"finish_reason\":\"stop\"}]}\n", "data: {\"choices\":[{\"finish_reason\":\"stop\"}]}\n\n", false},
-		{"no JSON", "data: {\ndata: [DONE]", "data: {\n\ndata: [DONE]\n\n", false},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			got, err := io.ReadAll(newSplitter(io.NopCloser(strings.NewReader(c.in))))
-			if errors.Is(err, io.ErrUnexpectedEOF) != c.cut {
-				t.Errorf("error %v", err)
-			}
-			if diff := cmp.Diff(c.out, string(got)); diff != "" {
-				t.Errorf("stream (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-// FuzzSplitter reads any stream: no panic, and no more memory than it is long.
-func FuzzSplitter(f *testing.F) {
-	f.Add("data: {\"choices\":[{\"delta\":{\"tool_calls\":[{},{}]}}]}\n\n")
-	f.Add("data: {\"choices\":[{\"delta\":null}],\"error\":1}")
-	f.Fuzz(func(t *testing.T, in string) {
-		got, err := io.ReadAll(newSplitter(io.NopCloser(strings.NewReader(in))))
-		if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
-			t.Fatal(err)
-		}
-		if len(got) > 40*len(in)+64 {
-			t.Errorf("%d bytes of %d", len(got), len(in))
 		}
 	})
 }
