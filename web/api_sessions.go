@@ -29,7 +29,14 @@ type snapshotShape struct {
 	sessionShape
 	Messages    []messageShape  `json:"messages"`
 	Approvals   []approvalShape `json:"approvals"`
+	Queued      *queuedShape    `json:"queued"` // the message that waits for the turn to end, or null
 	LastEventID uint64          `json:"last_event_id"`
+}
+
+type queuedShape struct {
+	Turn string    `json:"turn_id"`
+	Text string    `json:"text"`
+	At   time.Time `json:"at"`
 }
 
 type messageShape struct {
@@ -105,6 +112,9 @@ func (s *Server) getSession(c echo.Context) error {
 		Messages:     make([]messageShape, 0, len(snapshot.Messages)),
 		Approvals:    approvalsOf(snapshot.Pending),
 		LastEventID:  snapshot.LastEventID,
+	}
+	if q := snapshot.Queued; q != nil {
+		out.Queued = &queuedShape{q.Turn, q.Text, utc(q.At)}
 	}
 	for _, m := range snapshot.Messages {
 		out.Messages = append(out.Messages, s.messageOf(m))

@@ -41,6 +41,7 @@ func TestRoutes(t *testing.T) {
 		{"session.rename", "PATCH", sessionURL, `{"title":"Who left"}`, 200, "rename local ses_0123456789abcdef0123456789abcdef Who left"},
 		{"session.delete", "DELETE", sessionURL, ``, 204, "delete local ses_0123456789abcdef0123456789abcdef"},
 		{"session.stop", "POST", sessionURL + "/stop", ``, 202, "stop local ses_0123456789abcdef0123456789abcdef"},
+		{"queue.withdraw", "DELETE", sessionURL + "/queue", ``, 204, "withdraw local ses_0123456789abcdef0123456789abcdef"},
 		{"turn.submit", "POST", sessionURL + "/turns", `{"text":"how many?\nall of them"}`, 202, "submit local ses_0123456789abcdef0123456789abcdef how many?\nall of them en"},
 		{"approval.list", "GET", "/api/approvals?state=pending", ``, 200, ""},
 		{"approval.list.none", "GET", "/api/approvals?state=expired", ``, 200, ""},
@@ -202,6 +203,7 @@ func TestErrorsLeakNothing(t *testing.T) {
 		{"DELETE", sessionURL, ``},
 		{"POST", sessionURL + "/turns", `{"text":"x"}`},
 		{"POST", sessionURL + "/stop", ``},
+		{"DELETE", sessionURL + "/queue", ``},
 		{"GET", "/api/stream?session=" + testSession.ID, ``},
 		{"GET", "/api/events?session=" + testSession.ID, ``},
 		{"GET", "/api/approvals", ``},
@@ -266,6 +268,7 @@ func TestChangesOutliveRequests(t *testing.T) {
 	tests := []struct{ method, target, body string }{
 		{"POST", sessionURL + "/turns", `{"text":"x"}`},
 		{"POST", sessionURL + "/stop", ``},
+		{"DELETE", sessionURL + "/queue", ``},
 		{"POST", approvalURL, `{"decision":"cancel","digest":"` + digest + `"}`},
 		{"POST", approvalURL + "/extend", ``},
 		{"DELETE", sessionURL, ``},

@@ -36,8 +36,21 @@ func (s *Server) submitTurn(c echo.Context) error {
 		return err
 	}
 	return c.JSON(http.StatusAccepted, struct {
-		Turn string `json:"turn_id"`
-	}{turn.ID})
+		Turn   string `json:"turn_id"`
+		Queued bool   `json:"queued,omitempty"` // it begins when the running turn has ended
+	}{turn.ID, turn.Queued})
+}
+
+// DELETE /api/sessions/:id/queue: take back the message that waits
+func (s *Server) withdrawTurn(c echo.Context) error {
+	id, err := pathID(c, sessionPrefix)
+	if err != nil {
+		return err
+	}
+	if err := s.cfg.Chat.Withdraw(whole(c), user(c), id); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
 }
 
 // POST /api/sessions/:id/stop

@@ -20,6 +20,7 @@ type Chat interface {
 	Submit(ctx context.Context, user, session, text, lang string) (agent.Turn, error)
 	Resolve(ctx context.Context, user string, r agent.Resolution) (agent.Approval, *agent.Turn, error)
 	Extend(ctx context.Context, user, approval string) (agent.Approval, error)
+	Withdraw(ctx context.Context, user, session string) error
 	Stop(ctx context.Context, user, session string) error
 	Rename(ctx context.Context, user, session, title string) error
 	Delete(ctx context.Context, user, session string) error
@@ -31,6 +32,9 @@ type History interface {
 	Session(ctx context.Context, user, id string) (agent.Session, error)
 	Sessions(ctx context.Context, user string, limit int) ([]agent.Session, error)
 	Snapshot(ctx context.Context, user, id string) (agent.Snapshot, error)
+
+	// Queued returns the message that waits in a session of the user's, if any does.
+	Queued(ctx context.Context, session string) (q agent.Queued, ok bool, err error)
 
 	// Events returns the stored events of a session, or of one turn of it,
 	// oldest first: the transcript as the page shows it is a fold over them.

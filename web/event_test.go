@@ -42,6 +42,8 @@ func events() map[string]agent.Event {
 		Usage: agent.Usage{ModelCalls: 2, ToolCalls: 1, InputTokens: 900, OutputTokens: 40},
 	}
 	return map[string]agent.Event{
+		"turn.queued":             {Type: agent.TurnQueued, Text: "and then?"},
+		"turn.withdrawn":          {Type: agent.TurnWithdrawn},
 		"turn.started":            {Type: agent.TurnStarted, Text: "how many\nleft?"},
 		"turn.delta":              {Type: agent.TurnDelta, Text: "There <are> 37\u2028."},
 		"turn.tool_call":          {Type: agent.TurnToolCall, Call: &testApproval.Call},

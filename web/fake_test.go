@@ -38,6 +38,9 @@ var (
 		Fingerprint: hooks.Fingerprint{0xab, 0xcd}, Typed: "employees",
 		Asked: testTime, Expires: testTime.Add(10 * time.Minute), State: agent.ApprovalPending,
 	}
+	testQueued = agent.Queued{
+		Turn: "trn_fedcba9876543210fedcba9876543210", Session: testSession.ID, Text: "and <b>then</b> count them", Lang: "en", At: testTime,
+	}
 	testRecord = func() audit.Record {
 		prev := strings.Repeat("0", 64)
 		return audit.Record{
@@ -96,6 +99,10 @@ func (f *fakeChat) Extend(ctx context.Context, user, approval string) (agent.App
 	return testApproval, f.note(ctx, "extend", user, approval)
 }
 
+func (f *fakeChat) Withdraw(ctx context.Context, user, session string) error {
+	return f.note(ctx, "withdraw", user, session)
+}
+
 func (f *fakeChat) Stop(ctx context.Context, user, session string) error {
 	return f.note(ctx, "stop", user, session)
 }
@@ -133,8 +140,12 @@ func (f *fakeHistory) Snapshot(_ context.Context, _, id string) (agent.Snapshot,
 			{ID: "msg_2", Turn: testTurn, Role: agent.RoleAssistant, Text: "I **ask** first.", Calls: []agent.ToolCall{testApproval.Call}, At: testTime},
 			{ID: "msg_3", Turn: testTurn, Role: agent.RoleTool, Text: `{"status":"requires_confirmation"}`, Call: "call_1", At: testTime},
 		},
-		Pending: []agent.Approval{testApproval}, LastEventID: 42,
+		Pending: []agent.Approval{testApproval}, Queued: &testQueued, LastEventID: 42,
 	}, f.err
+}
+
+func (f *fakeHistory) Queued(context.Context, string) (agent.Queued, bool, error) {
+	return testQueued, f.err == nil, f.err
 }
 
 func (f *fakeHistory) Events(context.Context, string, string, string) ([]agent.StoredEvent, error) {

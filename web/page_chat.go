@@ -118,6 +118,7 @@ func (s *Server) conversation(c echo.Context, id string) (views.Conversation, er
 		Session:     snapshot.Session,
 		Turns:       fold(events, s.markdown),
 		Waiting:     oldestFirst(snapshot.Pending),
+		Queued:      snapshot.Queued,
 		Declined:    declined(events),
 		LastEventID: snapshot.LastEventID,
 		Now:         time.Now(),
@@ -144,7 +145,8 @@ func declined(events []agent.StoredEvent) bool {
 				return false
 			}
 		case agent.TurnDelta, agent.TurnToolCall, agent.HookAsksUser, agent.HookDenied, agent.TurnToolResult,
-			agent.ApprovalExtended, agent.TurnCompleted, agent.TurnFailed, agent.StreamReset:
+			agent.ApprovalExtended, agent.TurnCompleted, agent.TurnFailed, agent.StreamReset,
+			agent.TurnQueued, agent.TurnWithdrawn:
 		}
 	}
 	return false

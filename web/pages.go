@@ -27,6 +27,8 @@ func (s *Server) pages(e *echo.Echo) {
 	e.GET("/sessions/:id/waiting", s.showWaiting)
 	e.GET("/sessions/:id/turns/:turn", s.showTurn)
 	e.POST("/sessions/:id/turns", s.sendMessage)
+	e.GET("/sessions/:id/queue", s.showQueue)
+	e.POST("/sessions/:id/queue/withdraw", s.withdrawFromPage)
 	e.POST("/sessions/:id/stop", s.stopSession)
 	e.POST("/sessions/:id/rename", s.renameFromPage)
 	e.GET("/sessions/:id/delete", s.askDelete)

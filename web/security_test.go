@@ -119,6 +119,7 @@ func TestCrossSite(t *testing.T) {
 		{"POST", "/api/sessions", ``},
 		{"POST", sessionURL + "/turns", `{"text":"x"}`},
 		{"POST", sessionURL + "/stop", ``},
+		{"DELETE", sessionURL + "/queue", ``},
 		{"PATCH", sessionURL, `{"title":"x"}`},
 		{"DELETE", sessionURL, ``},
 		{"POST", approvalURL, `{"decision":"confirm","digest":"` + digest + `"}`},

@@ -101,7 +101,7 @@ func (t *transcript) add(stored agent.StoredEvent) {
 	case agent.TurnFailed:
 		turn.State, turn.Ended, turn.Code, turn.Message = views.TurnFailed, e.At, e.Code, e.Message
 		t.settle(turn)
-	case agent.TurnStarted, agent.StreamReset:
+	case agent.TurnQueued, agent.TurnWithdrawn, agent.TurnStarted, agent.StreamReset:
 	}
 }
 
@@ -191,7 +191,7 @@ func apply(c *views.Call, name agent.EventType, e storedEvent) {
 		c.Status, c.Result, c.Trail, c.Record = e.Status, e.Result, e.Trail, e.Record
 		c.Took = time.Duration(e.TookMS) * time.Millisecond
 	case agent.TurnStarted, agent.TurnDelta, agent.TurnToolCall, agent.ApprovalDecided, agent.ApprovalExtended,
-		agent.TurnCompleted, agent.TurnFailed, agent.StreamReset:
+		agent.TurnCompleted, agent.TurnFailed, agent.StreamReset, agent.TurnQueued, agent.TurnWithdrawn:
 	}
 }
 

@@ -70,6 +70,7 @@ func New(cfg Config) (*Server, error) {
 	e.DELETE("/api/sessions/:id", s.deleteSession)
 	e.GET("/api/sessions/:id/export", s.exportSession)
 	e.POST("/api/sessions/:id/turns", s.submitTurn)
+	e.DELETE("/api/sessions/:id/queue", s.withdrawTurn)
 	e.POST("/api/sessions/:id/stop", s.stopTurn)
 	e.GET("/api/stream", s.stream)
 	e.GET("/api/events", s.pollEvents)

@@ -3,6 +3,7 @@ package main
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"example.com/datamind/internal/agent/react/models/openaitest"
 )
@@ -136,18 +137,49 @@ func TestReplayRunsOnce(t *testing.T) {
 // What was confirmed in one session is no consent in another.
 func TestConsentIsOfOneSession(t *testing.T) {
 	t.Parallel()
-	k := serveTalk(t, []string{"DATAMIND__AGENT__CONFIRM=model"}, calls(query("c1", fire)), says("Confirm, please."), says("I wait."))
+	k := serveTalk(t, []string{"DATAMIND__AGENT__CONFIRM=model"}, calls(query("c1", fire)), says("Confirm, please."))
 	session, other := k.open(t), k.open(t)
-	k.answer(t, k.ask(t, session, "clean up").one(t, "hook_asks_user"), "confirm").mustComplete(t)
-	k.model.Add(calls(claiming("c1", fire)), says("It asks."))
+	q := k.ask(t, session, "clean up").one(t, "hook_asks_user")
+	hold := make(chan struct{})
+	k.model.Add(openaitest.Step{Hold: hold, Chunks: calls(claiming("c1", fire)).Chunks})
+	s := k.stream(t, session, q.ID)
+	defer s.close()
+	k.do(t, "POST", "/api/approvals/"+q.Approval, map[string]any{"decision": "confirm", "digest": q.Digest, "typed": q.Typed}, 200)
+	turn := s.until(t, "turn.started").Turn
+	k.waitRequests(t, 3)
+	k.model.Add(calls(claiming("c1", fire)), says("It asks."), says("Gone."))
 	if es := k.ask(t, other, "clean up here"); es.statuses() != "requires_confirmation" || k.rows(t, "status = 'left'") != 10 {
 		t.Errorf("in another session: %s", es)
 	}
-	k.model.Add(calls(claiming("c1", fire)), says("Gone."))
-	if es := k.ask(t, session, "go on, then"); es.statuses() != "ok" || k.rows(t, "status = 'left'") != 0 {
+	close(hold)
+	if es := s.turn(t, turn); es.statuses() != "ok" || k.rows(t, "status = 'left'") != 0 {
 		t.Errorf("in the session of the answer: %s", es)
 	}
 	k.mustTally(t, session)
+}
+
+// A yes is good for the turn that is told of it: where the model does not use it
+// there, a later call is asked about again.
+func TestUnusedConsentIsVoid(t *testing.T) {
+	t.Parallel()
+	k := serveTalk(t, []string{"DATAMIND__AGENT__CONFIRM=model"}, calls(query("c1", fire)), says("Confirm, please."), says("I think about it."))
+	session := k.open(t)
+	k.answer(t, k.ask(t, session, "clean up").one(t, "hook_asks_user"), "confirm").mustComplete(t)
+	k.model.Add(calls(claiming("c1", fire)), says("It asks."))
+	if es := k.ask(t, session, "go on, then"); es.statuses() != "requires_confirmation" || k.rows(t, "status = 'left'") != 10 {
+		t.Errorf("in a later turn: %s", es)
+	}
+	k.mustTally(t, session)
+}
+
+// waitRequests waits until the model has been asked n times.
+func (k *talk) waitRequests(t *testing.T, n int) {
+	t.Helper()
+	for end := time.Now().Add(patience); len(k.model.Requests()) < n; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("the model was asked %d times, want %d", len(k.model.Requests()), n)
+		}
+	}
 }
 
 func TestCancelIsSaid(t *testing.T) {

@@ -53,7 +53,8 @@ func TestAnsweredOnce(t *testing.T) {
 	k.mustTally(t, session)
 }
 
-// Ten messages at once: one begins a turn, the others are told that it runs.
+// Ten messages at once: one begins a turn, one waits for its end, the others are
+// told that it does.
 func TestOneTurnAtATime(t *testing.T) {
 	t.Parallel()
 	hold := make(chan struct{})
@@ -61,7 +62,7 @@ func TestOneTurnAtATime(t *testing.T) {
 	session := k.open(t)
 	got := k.statusesOf(t, 10, "/api/sessions/"+session+"/turns", `{"text":"hello"}`)
 	close(hold)
-	if got[202] != 1 || got[409] != 9 {
+	if got[202] != 2 || got[409] != 8 {
 		t.Errorf("answers by status: %v", got)
 	}
 	k.waitSettled(t, session)

@@ -15,6 +15,8 @@ type EventType string
 // TurnStarted is followed by exactly one TurnCompleted or TurnFailed, also
 // across a crash.
 const (
+	TurnQueued       EventType = "turn.queued" // of the ID that turn.started will have
+	TurnWithdrawn    EventType = "turn.withdrawn"
 	TurnStarted      EventType = "turn.started"
 	TurnDelta        EventType = "turn.delta"
 	TurnToolCall     EventType = "turn.tool_call"
@@ -41,7 +43,7 @@ type Event struct {
 	Turn    string
 	At      time.Time
 
-	Text      string      // turn.started, turn.delta
+	Text      string      // turn.queued, turn.started, turn.delta
 	Call      *ToolCall   // turn.tool_call: after rewrites, so what will run
 	Approval  *Approval   // hook_asks_user, approval.decided, approval.extended
 	Denial    *Denial     // hook_denied
@@ -95,6 +97,7 @@ type Snapshot struct {
 	Session     Session
 	Messages    []Message
 	Pending     []Approval
+	Queued      *Queued // nil: no message waits
 	LastEventID uint64
 }
 

@@ -133,13 +133,18 @@ func (s *sqlTool) count(sql string) int {
 // lineEngine is a model that calls db_query_sql with every line of the message
 // that begins with an SQL verb, then says "done".
 type lineEngine struct {
-	gate *agent.Gate
-	tool *sqlTool
+	gate   *agent.Gate
+	tool   *sqlTool
+	repeat string // called, too, when it is told that somebody confirmed
 }
 
 func (e *lineEngine) Run(ctx context.Context, t agent.Turn, s agent.Sink, tr agent.Transcript) (agent.Result, error) {
 	calls := slices.Clone(t.Replay)
-	for i, line := range strings.Split(t.Text, "\n") {
+	text := t.Text
+	if e.repeat != "" && strings.HasPrefix(text, "Confirmed") {
+		text = e.repeat
+	}
+	for i, line := range strings.Split(text, "\n") {
 		if strings.HasPrefix(line, "SELECT ") || strings.HasPrefix(line, "DELETE ") || strings.HasPrefix(line, "UPDATE ") ||
 			strings.HasPrefix(line, "INSERT ") || strings.HasPrefix(line, "DROP ") {
 			calls = append(calls, agent.ToolCall{

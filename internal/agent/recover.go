@@ -17,6 +17,7 @@ import (
 //   - Answers that no turn was told, or only one that was cut off before it could
 //     act on them, get their turn. A confirmed call that surely did not begin
 //     runs in it; one that began is never repeated.
+//   - Messages that waited for a turn to end get theirs, after those of answers.
 //
 // It also starts the goroutine that expires approvals, until [Service.Close].
 func (s *Service) Start(ctx context.Context) error {
@@ -32,9 +33,9 @@ func (s *Service) Start(ctx context.Context) error {
 	if _, err := s.expireDue(ctx); err != nil {
 		return fmt.Errorf("expire approvals: %w", err)
 	}
-	due, err := s.cfg.Store.Unanswered(ctx)
+	due, err := s.due(ctx)
 	if err != nil {
-		return fmt.Errorf("read untold answers: %w", err)
+		return fmt.Errorf("read what is due: %w", err)
 	}
 	for _, ses := range due {
 		if err := s.followLocked(ctx, ses); err != nil {
@@ -58,7 +59,8 @@ func (s *Service) mendLocked(ctx context.Context, c CutTurn) error {
 }
 
 // mendUnended ends the turns that could not be ended when they were over, as on
-// a full disk, and lets their sessions go on. Those that run are left alone.
+// a full disk, and lets their sessions go on; it starts those that were due and
+// could not be started. Sessions that run are left alone.
 func (s *Service) mendUnended(ctx context.Context) error {
 	if !s.unended.Swap(false) {
 		return nil
@@ -66,6 +68,13 @@ func (s *Service) mendUnended(ctx context.Context) error {
 	cut, err := s.cfg.Store.Unfinished(ctx)
 	for _, c := range cut {
 		err = errors.Join(err, s.mendSession(ctx, c.Turn.Session))
+	}
+	due, dueErr := s.due(ctx) // a turn that could not be started
+	err = errors.Join(err, dueErr)
+	for _, ses := range due {
+		if e := s.followLocked(ctx, ses); CodeOf(e) != CodeInterrupted {
+			err = errors.Join(err, e)
+		}
 	}
 	if err != nil {
 		s.unended.Store(true)

@@ -124,13 +124,23 @@ func (s *Service) grantLife() time.Duration {
 	return (MaxExtensions+1)*s.cfg.ApprovalTimeout + s.cfg.TurnTimeout
 }
 
-// follow starts the turn that tells the model what was answered, if one is due:
-// answers are untold, no question is open and no turn runs. It is called under
-// the session's lock. lang is empty for the language in which was asked.
+// follow starts the session's next turn, if one is due and none runs: the one
+// that tells the model what was answered, which it returns, or else that of the
+// message that waits. It is called under the session's lock. lang is empty for
+// the language in which was asked.
 func (s *Service) follow(ctx context.Context, user, session, lang string) (*Turn, error) {
 	if s.running(session) {
 		return nil, nil //nolint:nilnil // no turn is due
 	}
+	if t, err := s.tellAnswers(ctx, user, session, lang); t != nil || err != nil {
+		return t, err
+	}
+	return nil, s.startQueued(ctx, user, session)
+}
+
+// tellAnswers starts the turn that tells the model what was answered, if answers
+// are untold and no question is open.
+func (s *Service) tellAnswers(ctx context.Context, user, session, lang string) (*Turn, error) {
 	untold, err := s.cfg.Store.Untold(ctx, session)
 	if err != nil || len(untold) == 0 {
 		return nil, err

@@ -24,6 +24,7 @@ type rig struct {
 	engine  *lineEngine
 	gate    *agent.Gate
 	service *agent.Service
+	repeat  string // see lineEngine
 }
 
 type option func(*rig, *agent.Config, *agent.GateConfig, *[]hooks.Rule)
@@ -60,7 +61,7 @@ func (r *rig) open(opts ...option) {
 	if r.gate, err = agent.NewGate(gc); err != nil {
 		r.t.Fatal(err)
 	}
-	r.engine = &lineEngine{gate: r.gate, tool: r.tool}
+	r.engine = &lineEngine{gate: r.gate, tool: r.tool, repeat: r.repeat}
 	if cfg.Engine == nil {
 		cfg.Engine = r.engine
 	}

@@ -60,7 +60,7 @@ type Service struct {
 	turns sync.WaitGroup // that run
 	wake  chan struct{}  // there is another expiry to wait for, or something unended
 
-	unended atomic.Bool    // there may be turns that are over and could not be ended
+	unended atomic.Bool    // there may be turns that could not be ended, or not be started
 	quit    chan struct{}  // closed by Close
 	watch   sync.WaitGroup // the goroutine that looks after expiries
 }

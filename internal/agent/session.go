@@ -127,5 +127,7 @@ type Turn struct {
 	// stand, and of Replay only those that were not paused. Nil: there is none.
 	Checkpoint *Checkpoint
 
+	Queued bool // it has not begun: it waits for the running one to end
+
 	record uint64 // of the audit log, of pre_turn; 0 where there is none
 }

@@ -13,6 +13,7 @@ import (
 // another user's. What a method has acknowledged survives a crash.
 type Store interface {
 	ApprovalStore
+	QueueStore
 
 	CreateSession(ctx context.Context, s Session) error
 	Session(ctx context.Context, user, id string) (Session, error)
@@ -27,9 +28,10 @@ type Store interface {
 	// StartTurn begins a turn, all or nothing: it moves the session from the
 	// given state to [Running], or fails with [CodeConflict]; enters the turn and
 	// its first message; notes that the answers to the approvals told are in
-	// that message; and titles a session that has no title yet. A turn that tells
-	// answers uses up the session's checkpoints: whatever crashes from then on, no
-	// turn goes on from one of them a second time.
+	// that message; takes the message out of the queue where it waited there; and
+	// titles a session that has no title yet. A turn that tells answers uses up the
+	// session's checkpoints: whatever crashes from then on, no turn goes on from one
+	// of them a second time.
 	StartTurn(ctx context.Context, t Turn, from State, first Message, told []string, title string) error
 
 	// SaveCheckpoint keeps where a turn paused. Checkpoint returns the newest one
@@ -39,9 +41,9 @@ type Store interface {
 	Checkpoint(ctx context.Context, session string) (*Checkpoint, error)
 
 	// EndTurn notes that a turn is over and its last event sent. code is empty
-	// for a turn that completed. With [CodeStopped] the consents that the turn
-	// was told and has not used are void: who stops a call that was confirmed
-	// does not want it any more.
+	// for a turn that completed. The consents that the turn was told and has not
+	// used are void from then on: a yes is good for the turn that follows it. An
+	// interrupted turn's are not told any more by then; see Reopen.
 	EndTurn(ctx context.Context, turn string, code Code) error
 
 	AppendMessages(ctx context.Context, session string, m ...Message) error

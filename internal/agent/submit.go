@@ -11,10 +11,13 @@ import (
 )
 
 // Submit starts a turn with text and returns at once; what happens is told to
-// the sink. It fails with [CodeConflict] while another turn of the session
-// runs, with [CodeTooLarge] for a text of more than [MaxText] bytes and with
-// [CodeDenied] where a hook of pre_turn does not let it. What text says is never
-// consent.
+// the sink. While another turn of the session runs the message is kept, durably,
+// and the turn that is returned is [Turn.Queued]: it starts when the running one
+// has ended, whichever way, and after the turn that tells what was answered. It
+// fails with [CodeConflict] where a message waits already, with [CodeTooLarge] for
+// a text of more than [MaxText] bytes and with [CodeDenied] where a hook of
+// pre_turn does not let it, which a queued message is told of when it starts. What
+// text says is never consent.
 func (s *Service) Submit(ctx context.Context, user, session, text, lang string) (Turn, error) {
 	switch {
 	case len(text) > MaxText:
@@ -28,19 +31,32 @@ func (s *Service) Submit(ctx context.Context, user, session, text, lang string) 
 	if err != nil {
 		return Turn{}, err
 	}
-	if _, err := ses.State.Next(Submit); err != nil {
+	if ses.State == Closed {
+		_, err := ses.State.Next(Submit)
 		return Turn{}, err
 	}
-	t := Turn{ID: NewID("trn", s.cfg.Now()), Session: ses, Text: text, Lang: lang}
-	if err := s.preTurn(ctx, &t); err != nil {
-		return Turn{}, err
+	waits := Turn{ID: NewID("trn", s.cfg.Now()), Session: ses, Text: text, Lang: lang}
+	t := waits
+	passed := ses.State != Running
+	if passed {
+		if err := s.preTurn(ctx, &t); err != nil {
+			return Turn{}, err
+		}
 	}
 
 	defer s.locks.lock(session)()
-	if t.Session, err = s.cfg.Store.Session(ctx, user, session); err != nil {
+	if ses, err = s.cfg.Store.Session(ctx, user, session); err != nil {
 		return Turn{}, err
 	}
-	if _, err := t.Session.State.Next(Submit); err != nil {
+	if ses.State == Running {
+		return s.enqueue(ctx, waits)
+	}
+	if t.Session = ses; !passed { // the turn ended a moment ago
+		if err := s.preTurn(ctx, &t); err != nil {
+			return Turn{}, err
+		}
+	}
+	if _, err := ses.State.Next(Submit); err != nil {
 		return Turn{}, err
 	}
 	return s.begin(ctx, t, nil, titleOf(t.Text), nil)

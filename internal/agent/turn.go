@@ -176,6 +176,7 @@ func (s *Service) finish(ctx context.Context, t Turn, tr *transcript, sc *scope,
 	s.leave(t.Session.ID)
 	if _, err := s.follow(ctx, t.Session.User, t.Session.ID, ""); err != nil && CodeOf(err) != CodeInterrupted {
 		s.check(ctx, t, "start the next turn", err)
+		s.unended.Store(true)
 	}
 	s.rewatch()
 }
@@ -228,7 +229,7 @@ func (s *Service) check(ctx context.Context, t Turn, what string, err error) {
 
 // Stop ends the session's running turn: its model request and its tool call are
 // cancelled, and calls without a result get one. Where none runs, nothing
-// happens.
+// happens. A message that waits is not stopped with it: its turn begins.
 func (s *Service) Stop(ctx context.Context, user, session string) error {
 	if _, err := s.cfg.Store.Session(ctx, user, session); err != nil {
 		return err

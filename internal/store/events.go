@@ -139,6 +139,13 @@ func (db *DB) Snapshot(ctx context.Context, user, id string) (snap agent.Snapsho
 		if err != nil {
 			return err
 		}
+		q, waits, err := queued(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if waits {
+			snap.Queued = &q
+		}
 		if _, snap.LastEventID, err = eventRange(ctx, tx); err != nil {
 			return err
 		}

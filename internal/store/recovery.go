@@ -67,7 +67,7 @@ func cutTurn(ctx context.Context, tx *sql.Tx, t agent.Turn) (agent.CutTurn, erro
 			c.Open = withoutUse(c.Open, d.Call)
 		case agent.TurnCompleted, agent.TurnFailed:
 			c.Done, c.Ended = true, d.Code
-		case agent.TurnDelta, agent.HookDenied, agent.ApprovalDecided, agent.ApprovalExtended, agent.StreamReset:
+		case agent.TurnQueued, agent.TurnWithdrawn, agent.TurnDelta, agent.HookDenied, agent.ApprovalDecided, agent.ApprovalExtended, agent.StreamReset:
 		}
 	}
 	for i := range c.Open {

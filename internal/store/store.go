@@ -11,6 +11,7 @@
 //	grants           single use: used_at
 //	ledger           (turn, call) of tools that write: begun, settled
 //	checkpoints      where turns paused, until the answers are told
+//	queued           the message that waits for a turn to end
 //	events           what the stream sent; the row ID is the event ID
 //
 // One connection writes, with synchronous=FULL, so that what a method has

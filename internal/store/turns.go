@@ -19,6 +19,9 @@ func (db *DB) StartTurn(ctx context.Context, t agent.Turn, from agent.State, fir
 		if err != nil {
 			return err
 		}
+		if _, err := tx.ExecContext(ctx, `DELETE FROM queued WHERE turn = ? AND session = ?`, t.ID, t.Session.ID); err != nil {
+			return err
+		}
 		if title != "" {
 			if _, err := tx.ExecContext(ctx, `UPDATE sessions SET title = ? WHERE id = ? AND title = ''`, title, t.Session.ID); err != nil {
 				return err
@@ -43,7 +46,7 @@ func (db *DB) EndTurn(ctx context.Context, turn string, code agent.Code) error {
 	return db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		now := micros(db.now())
 		n, err := changed(ctx, tx, `UPDATE turns SET ended_at = ?, code = ? WHERE id = ? AND ended_at IS NULL`, now, code, turn)
-		if err != nil || n == 0 || code != agent.CodeStopped {
+		if err != nil || n == 0 {
 			return err
 		}
 		_, err = tx.ExecContext(ctx, `UPDATE grants SET expires_at = min(expires_at, ?)
