@@ -1,5 +1,6 @@
 // The message box: Enter sends, Shift+Enter breaks the line, an input method's
-// Enter does neither; drafts are kept; Esc stops the run.
+// Enter does neither; drafts are kept; Esc stops the run. What is sent while a turn
+// runs waits for its end.
 
 import { one, post, Refused } from "./dom";
 import { say, text } from "./texts";
@@ -11,6 +12,7 @@ const conflict = 409;
 export class Composer {
   private composing = false;
   private last = "";
+  private readonly outbox: string[] = []; // sent, and not yet taken by the server
   readonly session: string;
 
   constructor(
@@ -20,6 +22,7 @@ export class Composer {
   ) {
     this.session = form.dataset["session"] ?? "";
     form.noValidate = true; // Enter in an empty box does nothing, without a browser's bubble
+    this.begun();
     if (!box.value) box.value = localStorage.getItem(this.key) ?? "";
     this.grow();
     box.addEventListener("compositionstart", () => (this.composing = true));
@@ -33,6 +36,8 @@ export class Composer {
       void this.stop();
     });
     document.addEventListener("keydown", (e) => this.escape(e));
+    // A page that the browser kept and shows again has not sent its form.
+    window.addEventListener("pageshow", () => delete form.dataset["sending"]);
   }
 
   /** busy reports whether the person is in the middle of writing. */
@@ -61,12 +66,25 @@ export class Composer {
     this.box.focus();
   }
 
+  /** restore puts words that were taken back before what the box holds. */
+  restore(words: string): void {
+    this.box.value = [words, this.box.value].filter((w) => w !== "").join("\n");
+    this.input();
+    this.box.focus();
+  }
+
+  /** failed says why something could not be done. */
+  failed(err: unknown): void {
+    this.problem(this.why(err));
+  }
+
   /** send sends words at once, without touching the draft. */
   async send(words: string): Promise<boolean> {
     this.problem("");
     try {
-      await post(`/api/sessions/${this.session}/turns`, { text: words });
+      const answer = await post(`/api/sessions/${this.session}/turns`, { text: words });
       this.last = words;
+      if (isQueued(answer)) say(text("queued"));
       this.running = true;
       this.sent();
       return true;
@@ -109,7 +127,13 @@ export class Composer {
   private input(): void {
     this.grow();
     this.problem("");
-    if (this.box.value) localStorage.setItem(this.key, this.box.value);
+    this.keep();
+  }
+
+  /** keep stores what the server has not got yet. */
+  private keep(): void {
+    const draft = [...this.outbox, this.box.value].filter((words) => words !== "").join("\n");
+    if (draft) localStorage.setItem(this.key, draft);
     else localStorage.removeItem(this.key);
   }
 
@@ -124,27 +148,43 @@ export class Composer {
       return;
     }
     if (this.session === "") {
-      // A new conversation is a page of its own: the form itself goes.
-      localStorage.removeItem(this.key);
+      // A new conversation is a page of its own: the form itself goes. Its draft is
+      // kept until that page has come; see begun.
       if (this.form.dataset["sending"]) e.preventDefault();
       this.form.dataset["sending"] = "true";
+      sessionStorage.setItem("begun", "true");
       return;
     }
     e.preventDefault();
     void this.submitText();
   }
 
+  /**
+   * submitText empties the box at once, so that whatever is typed and sent while
+   * the server has not answered yet is a message of its own. What the server does
+   * not take goes back into the box, before what was typed since.
+   */
   private async submitText(): Promise<void> {
-    const words = this.box.value;
-    if (this.form.dataset["sending"]) return;
-    this.form.dataset["sending"] = "true";
-    const taken = await this.send(words);
-    delete this.form.dataset["sending"];
-    // What was typed meanwhile stays.
-    if (taken && this.box.value.startsWith(words)) {
-      this.box.value = this.box.value.slice(words.length).trimStart();
-      this.input();
+    this.outbox.push(this.box.value);
+    this.box.value = "";
+    this.input();
+    if (this.outbox.length > 1) return; // the loop that runs sends this one, too
+    for (let next = this.outbox[0]; next !== undefined; next = this.outbox[0]) {
+      if (await this.send(next)) {
+        this.outbox.shift();
+        this.keep();
+        continue;
+      }
+      this.box.value = [...this.outbox.splice(0), this.box.value].filter((words) => words !== "").join("\n");
+      this.grow();
+      this.keep();
     }
+  }
+
+  /** begun forgets the draft of a new conversation whose page this is. */
+  private begun(): void {
+    if (this.session && sessionStorage.getItem("begun")) localStorage.removeItem("draft:");
+    sessionStorage.removeItem("begun");
   }
 
   private async stop(): Promise<void> {
@@ -166,4 +206,8 @@ export class Composer {
     const place = one("#problem");
     if (place && place.textContent !== words) place.textContent = words;
   }
+}
+
+function isQueued(answer: unknown): boolean {
+  return typeof answer === "object" && answer !== null && "queued" in answer && answer.queued === true;
 }

@@ -4,6 +4,10 @@
 // for as long as it lives. So the tabs choose one among them, by a lock, which
 // listens and passes on what it hears. When it closes, the next one takes over
 // from where it has got to itself.
+//
+// Where a stream can't be opened three times in a row, as behind a proxy that holds
+// answers back, the tab asks for events by long poll, and goes back to the stream
+// when that opens again.
 
 /** Data is what every event holds. */
 export interface Data {
@@ -27,7 +31,7 @@ export interface Listener {
 }
 
 const names = [
-  "turn.started", "turn.delta", "turn.tool_call", "hook_asks_user", "hook_denied", "turn.tool_result",
+  "turn.queued", "turn.withdrawn", "turn.started", "turn.delta", "turn.tool_call", "hook_asks_user", "hook_denied", "turn.tool_result",
   "approval.decided", "approval.extended", "turn.completed", "turn.failed",
 ];
 
@@ -38,7 +42,17 @@ type Message =
   | { kind: "hello" }
   | { kind: "here"; at: number | null };
 
-const longestWait = 15;
+const longestWait = 15; // seconds between two attempts
+const patience = 10_000; // milliseconds for a stream to open
+const streamTries = 3;
+const probeEvery = 10_000; // milliseconds between two attempts to open a stream while it is polled
+
+/** A StoredEvent is an event of a long poll. */
+interface StoredEvent {
+  id: string | number;
+  event: string;
+  data: Data;
+}
 
 /** Stream listens until the page is gone. */
 export class Stream {
@@ -46,6 +60,9 @@ export class Stream {
   private leads = false;
   private failures = 0;
   private retry = 0;
+  private opening = 0; // the timer of a stream that does not open
+  private poller: AbortController | null = null; // of the long poll that goes on
+  private probed = 0;
   private channel: BroadcastChannel | null = null;
   private early: Message[] | null = null; // what came while this tab caught up
 
@@ -78,23 +95,37 @@ export class Stream {
     }, 0);
   }
 
+  /** leading says whether this tab is the one that listens. */
+  get leading(): boolean {
+    return this.leads;
+  }
+
   /** again tries at once instead of waiting. */
   again(): void {
+    if (!this.leads) return;
     clearTimeout(this.retry);
     this.open();
   }
 
   private lead(): void {
     this.leads = true;
+    window.addEventListener("online", () => {
+      if (this.failures > 0) this.again();
+    });
     this.open();
   }
 
   private open(): void {
     this.source?.close();
+    clearTimeout(this.opening);
     const source = new EventSource(`/api/stream?after=${this.after ?? 0}`);
     this.source = source;
+    this.opening = window.setTimeout(() => this.failed(), patience);
     source.onopen = () => {
+      clearTimeout(this.opening);
       this.failures = 0;
+      this.poller?.abort();
+      this.poller = null;
       this.pass({ kind: "lost", seconds: null });
     };
     source.onerror = () => this.failed();
@@ -108,10 +139,58 @@ export class Stream {
 
   private failed(): void {
     this.source?.close();
+    clearTimeout(this.opening);
     clearTimeout(this.retry);
-    const seconds = Math.min(longestWait, 2 ** this.failures++);
-    this.pass({ kind: "lost", seconds });
+    this.failures++;
+    if (this.poller) return; // it was a probe
+    if (this.failures >= streamTries) {
+      void this.poll();
+      return;
+    }
+    const seconds = this.wait();
     this.retry = window.setTimeout(() => this.open(), seconds * 1000);
+  }
+
+  /** wait says that the connection is lost and returns for how many seconds to wait. */
+  private wait(): number {
+    const seconds = Math.min(longestWait, 2 ** (this.failures - 1));
+    this.pass({ kind: "lost", seconds });
+    return seconds;
+  }
+
+  /** poll asks for events until a stream opens or the server does not answer either. */
+  private async poll(): Promise<void> {
+    const poller = new AbortController();
+    const within = (ms: number): AbortSignal => AbortSignal.any([poller.signal, AbortSignal.timeout(ms)]);
+    this.poller = poller;
+    try {
+      const alive = await fetch("/healthz", { signal: within(patience) });
+      if (!alive.ok) throw new Error(alive.statusText);
+      this.pass({ kind: "lost", seconds: null });
+      this.probed = Date.now();
+      while (!poller.signal.aborted) {
+        for (const m of await this.fetchEvents(within(4 * patience))) this.pass(m);
+        if (Date.now() - this.probed > probeEvery) {
+          this.probed = Date.now();
+          this.open();
+        }
+      }
+    } catch {
+      if (poller.signal.aborted) return; // the stream is open
+      this.poller = null;
+      const seconds = this.wait();
+      this.retry = window.setTimeout(() => this.open(), seconds * 1000);
+    }
+  }
+
+  /** fetchEvents returns what happened behind the page's place; it may wait for it. */
+  private async fetchEvents(signal: AbortSignal): Promise<Message[]> {
+    const answer = await fetch(`/api/events?after=${this.after ?? 0}`, { signal });
+    if (!answer.ok) throw new Error(answer.statusText);
+    const body = (await answer.json()) as { events: StoredEvent[] };
+    return body.events.map((e) =>
+      e.event === "stream.reset" ? { kind: "reset" } : { kind: "event", name: e.event, id: Number(e.id), data: e.data },
+    );
   }
 
   /** pass takes a message and gives it to the other tabs. */
@@ -150,12 +229,7 @@ export class Stream {
   private async catchUp(): Promise<void> {
     this.early = [];
     try {
-      const answer = await fetch(`/api/events?after=${this.after}`, { signal: AbortSignal.timeout(2000) });
-      const body = (await answer.json()) as { events: { id: string | number; event: string; data: Data }[] };
-      for (const e of body.events) {
-        if (e.event === "stream.reset") this.take({ kind: "reset" });
-        else this.take({ kind: "event", name: e.event, id: Number(e.id), data: e.data });
-      }
+      for (const m of await this.fetchEvents(AbortSignal.timeout(2000))) this.take(m);
     } catch {
       // Nothing had happened: the answer would have come only with the next event.
     }
