@@ -119,6 +119,7 @@ func (s *Service) begin(ctx context.Context, t Turn, told []string, title string
 	if err := s.cfg.Store.StartTurn(context.WithoutCancel(ctx), t, from, first, told, title); err != nil {
 		cancel(nil)
 		s.leave(t.Session.ID)
+		s.turns.Done()
 		return Turn{}, err
 	}
 	s.send(ctx, t, Event{Type: TurnStarted, Text: t.Text})
@@ -144,12 +145,12 @@ func (s *Service) enter(session string, l *liveTurn) error {
 	return nil
 }
 
-// leave notes that the session's turn is over.
+// leave notes that the session's turn is over. Whoever calls it is done with the
+// turn, and says so, only when what follows upon it has begun.
 func (s *Service) leave(session string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.live, session)
-	s.turns.Done()
 }
 
 // send sends an event of the service itself.

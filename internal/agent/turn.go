@@ -136,6 +136,7 @@ func (s *Service) ending(ctx context.Context, err error) *Error {
 // finish ends a turn: what it left open gets a result, the session its state, the
 // page its last event, and answers that came meanwhile their turn.
 func (s *Service) finish(ctx context.Context, t Turn, tr *transcript, sc *scope, res Result, failed *Error) {
+	defer s.turns.Done()
 	ctx = context.WithoutCancel(ctx)
 	if failed != nil {
 		s.failed(ctx, t, failed)
