@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,19 +9,7 @@ import (
 	"io"
 	"iter"
 	"os"
-	"time"
 )
-
-// A Filter narrows what Records yields. Zero fields do not narrow.
-type Filter struct {
-	Text                      string // in the arguments, reason, error, tool or hook, whatever its case
-	Session, User, Tool, Hook string // User without the "user:" of an actor
-	Decision                  string
-	Kind                      Kind
-	Since, Until              time.Time // Until itself is left out
-	Before                    uint64    // only records of a lower Seq, for paging backwards
-	Limit                     int
-}
 
 // ErrNoRecord says that there is no record of that number.
 var ErrNoRecord = errors.New("no such audit record")
@@ -32,50 +21,70 @@ const (
 	blockBytes   = 1 << 20
 )
 
-// Records yields the records that match f, newest first. It reads what is on
-// disk and sees no record that comes after the call. What it can't read any
-// more, because the file was changed by someone else, is a [*TamperError] in
-// its place; the records before it still come.
-func (l *Log) Records(ctx context.Context, f Filter) iter.Seq2[Record, error] {
-	return func(yield func(Record, error) bool) {
-		m := f.matcher()
-		found := 0
-		for e, err := range l.backwards(ctx, f.Before) {
-			var r Record
-			ok := true
-			if err == nil {
-				r, ok, err = m.match(e)
-			}
-			if !ok && err == nil {
+// Lines yields the lines of the records of these numbers, without their LF, in
+// the order of the numbers. A line is valid until the next one. Where the file
+// was changed by someone else so that there is no line, the error is a
+// [*TamperError], and the others still come.
+func (l *Log) Lines(ctx context.Context, seqs []uint64) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		for len(seqs) > 0 {
+			run := descending(seqs)
+			if run == 1 {
+				if !yield(l.RawRecord(ctx, seqs[0])) {
+					return
+				}
+				seqs = seqs[1:]
 				continue
 			}
-			if found++; !yield(r, err) || found == f.Limit {
-				return
+			for e, err := range l.backwards(ctx, seqs[0]+1) {
+				if err == nil && e.seq != seqs[0] {
+					err = fmt.Errorf("%w: %d", ErrNoRecord, seqs[0])
+				}
+				if !yield(e.line, err) {
+					return
+				}
+				if seqs, run = seqs[1:], run-1; run == 0 {
+					break
+				}
+			}
+			if run > 0 {
+				return // at the error that was yielded
 			}
 		}
 	}
 }
 
-// Export writes the lines of the records that match f to w, exactly as they
-// stand in the log, newest first.
-func (l *Log) Export(ctx context.Context, f Filter, w io.Writer) error {
-	m := f.matcher()
-	found := 0
-	for e, err := range l.backwards(ctx, f.Before) {
-		if err != nil {
-			return fmt.Errorf("export audit log: %w", err)
+// descending returns how many numbers at the start of seqs follow one another
+// downwards, as those of a page mostly do.
+func descending(seqs []uint64) int {
+	n := 1
+	for n < len(seqs) && seqs[n]+1 == seqs[n-1] {
+		n++
+	}
+	return n
+}
+
+// From returns up to most lines from the record number seq on, oldest first,
+// without their LF: none where the log does not go so far. A line that can't be
+// read is nil.
+func (l *Log) From(ctx context.Context, seq uint64, most int) ([][]byte, error) {
+	n := min(l.Len()-min(l.Len(), seq), uint64(most)) //nolint:gosec // a small number
+	lines := make([][]byte, n)
+	i := n
+	if n == 0 {
+		return nil, nil
+	}
+	for e, err := range l.backwards(ctx, seq+n) {
+		if _, tampered := errors.AsType[*TamperError](err); err != nil && !tampered {
+			return nil, err
 		}
-		if _, ok, err := m.match(e); !ok && err == nil {
-			continue
-		}
-		if _, err := w.Write(append(e.line, '\n')); err != nil {
-			return fmt.Errorf("export audit log: %w", err)
-		}
-		if found++; found == f.Limit {
+		i--
+		lines[i] = bytes.Clone(e.line)
+		if i == 0 {
 			break
 		}
 	}
-	return nil
+	return lines, nil
 }
 
 // An entry is a line of the log without its LF.
@@ -166,7 +175,7 @@ func (l *Log) Record(ctx context.Context, seq uint64) (Record, error) {
 	if err != nil {
 		return Record{}, err
 	}
-	return decode(entry{seq, line})
+	return Decode(seq, line)
 }
 
 // RawRecord returns the line of the record number seq exactly as it stands in
@@ -181,14 +190,15 @@ func (l *Log) RawRecord(ctx context.Context, seq uint64) ([]byte, error) {
 	return nil, fmt.Errorf("%w: %d", ErrNoRecord, seq)
 }
 
-// decode reads an entry as a record.
-func decode(e entry) (Record, error) {
+// Decode reads a line of a log, without its LF, as the record number seq. That it
+// is none, or another one, is a [*TamperError].
+func Decode(seq uint64, line []byte) (Record, error) {
 	var r Record
-	if err := json.Unmarshal(e.line, &r); err != nil {
-		return Record{}, &TamperError{Seq: e.seq, What: faultFormat, Detail: err.Error()}
+	if err := json.Unmarshal(line, &r); err != nil {
+		return Record{}, &TamperError{Seq: seq, What: faultFormat, Detail: err.Error()}
 	}
-	if r.Seq != e.seq {
-		return Record{}, &TamperError{Seq: e.seq, What: faultSeq, Detail: fmt.Sprintf("record %d stands in its place", r.Seq)}
+	if r.Seq != seq {
+		return Record{}, &TamperError{Seq: seq, What: faultSeq, Detail: fmt.Sprintf("record %d stands in its place", r.Seq)}
 	}
 	return r, nil
 }

@@ -93,6 +93,15 @@ func eventRange(ctx context.Context, q querier) (pruned, newest uint64, err erro
 	return pruned, newest, err
 }
 
+// LastEventID returns the newest ID that was ever given to an event, 0 for none.
+func (db *DB) LastEventID(ctx context.Context) (uint64, error) {
+	_, newest, err := eventRange(ctx, db.read)
+	if err != nil {
+		return 0, fmt.Errorf("newest event: %w", err)
+	}
+	return newest, nil
+}
+
 // PruneEvents deletes the events before t, a thousand at a time, so that it does
 // not hold up those who write.
 func (db *DB) PruneEvents(ctx context.Context, t time.Time) error {
