@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"iter"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -20,40 +22,103 @@ const (
 	mostRecords = 200
 )
 
-// auditFilter reads the part of a filter that the interface and the page share.
-func auditFilter(q *query) audit.Filter {
+// recordFilter reads the part of a filter that the interface and the page share.
+func recordFilter(q *query) RecordFilter {
 	const (
 		word     = 128 // characters of a name or an id
 		sentence = 256 // and of what is looked for
 	)
-	return audit.Filter{
+	return RecordFilter{
 		Text:    q.text("q", sentence),
 		Session: q.text("session", word),
 		Tool:    q.text("tool", word),
 		Hook:    q.text("hook", word),
-		Decision: q.oneOf("decision", string(hooks.Allowing), string(hooks.Rewriting), string(hooks.Asking),
+		Decisions: q.someOf("decision", string(hooks.Allowing), string(hooks.Rewriting), string(hooks.Asking),
 			string(hooks.Denying), audit.Confirmed, audit.Cancelled, audit.Expired),
+		Since:  q.time("since"),
+		Until:  q.time("until"),
 		Before: q.number("before", 1),
 	}
 }
 
 // GET /api/audit
 func (s *Server) listRecords(c echo.Context) error {
-	q := queryOf(c, "q", "session", "tool", "hook", "decision", "since", "until", "before", "limit")
-	f := auditFilter(q)
-	f.Since, f.Until, f.Limit = q.time("since"), q.time("until"), q.limit(mostRecords, pageRecords)
+	q := queryOf(c, "q", "session", "tool", "hook", "decision", "since", "until", "before", "after", "limit")
+	f := recordFilter(q)
+	f.After, f.Limit = q.number("after", 0), q.limit(mostRecords, pageRecords)
 	if err := q.err(); err != nil {
 		return err
 	}
-	var lines bytes.Buffer
-	if err := s.cfg.Audit.Export(c.Request().Context(), f, &lines); err != nil {
-		return err
-	}
 	records := []json.RawMessage{}
-	for line := range bytes.Lines(lines.Bytes()) {
-		records = append(records, line)
+	for line, err := range s.linesOf(c.Request().Context(), f) {
+		if err != nil {
+			return err
+		}
+		records = append(records, bytes.Clone(line))
 	}
 	return c.JSON(http.StatusOK, map[string][]json.RawMessage{"records": records})
+}
+
+// linesOf yields the lines of the records that f asks for, newest first. A line
+// is valid until the next one.
+func (s *Server) linesOf(ctx context.Context, f RecordFilter) iter.Seq2[[]byte, error] {
+	seqs, err := s.cfg.Audit.Find(ctx, f)
+	if err != nil {
+		return func(yield func([]byte, error) bool) { yield(nil, err) }
+	}
+	return s.cfg.Audit.Lines(ctx, seqs)
+}
+
+// facets is the public JSON of how many records there are.
+type facets struct {
+	Total     int64            `json:"total"`
+	Capped    bool             `json:"capped"` // there are more: only the newest were counted
+	Decisions map[string]int64 `json:"decisions"`
+	Tools     map[string]int64 `json:"tools"`
+	Hooks     map[string]int64 `json:"hooks"`
+	Times     []halfHour       `json:"times"` // of the last 24 hours, oldest first
+}
+
+type halfHour struct {
+	At        time.Time        `json:"at"`
+	Decisions map[string]int64 `json:"decisions"`
+}
+
+// GET /api/audit/facets
+func (s *Server) countRecords(c echo.Context) error {
+	q := queryOf(c, "q", "session", "tool", "hook", "decision", "since", "until")
+	f := recordFilter(q)
+	if err := q.err(); err != nil {
+		return err
+	}
+	now := time.Now()
+	counts, err := s.cfg.Audit.Count(c.Request().Context(), f, now)
+	if err != nil {
+		return err
+	}
+	out := facets{Total: counts.Total, Capped: counts.Capped, Decisions: counts.Decisions, Tools: counts.Tools, Hooks: counts.Hooks}
+	for _, at := range day(now) {
+		decisions := counts.Times[at.Unix()]
+		if decisions == nil {
+			decisions = map[string]int64{}
+		}
+		out.Times = append(out.Times, halfHour{at, decisions})
+	}
+	return c.JSON(http.StatusOK, out)
+}
+
+// stripStep is how fine the strip of times is.
+const stripStep = 30 * time.Minute
+
+// day returns the half hours of the day that ends with that of now, oldest first.
+func day(now time.Time) []time.Time {
+	const steps = int(24 * time.Hour / stripStep)
+	last := now.UTC().Truncate(stripStep)
+	list := make([]time.Time, steps)
+	for i := range list {
+		list[i] = last.Add(-time.Duration(steps-1-i) * stripStep)
+	}
+	return list
 }
 
 // GET /api/audit/:seq
@@ -105,26 +170,9 @@ func (s *Server) verifyAudit(c echo.Context) error {
 	if err := readOptional(c, nil); err != nil {
 		return err
 	}
-	report, err := s.verified(c.Request().Context())
+	report, err := s.verified(c.Request().Context(), nil)
 	if err != nil {
 		return err
 	}
 	return c.JSON(http.StatusOK, verdictOf(report))
-}
-
-// verified reads the whole log again, for one request at a time, and keeps what
-// it finds for the pages to show.
-func (s *Server) verified(ctx context.Context) (audit.Report, error) {
-	select {
-	case s.verify <- struct{}{}:
-		defer func() { <-s.verify }()
-	case <-ctx.Done():
-		return audit.Report{}, ctx.Err()
-	}
-	report, err := s.cfg.Audit.Verify(ctx)
-	if err != nil {
-		return report, err
-	}
-	s.checked.Store(s.checkOf(ctx, report))
-	return report, nil
 }

@@ -2,7 +2,6 @@ package web
 
 import (
 	"io"
-	"net/http"
 	"strconv"
 	"strings"
 
@@ -11,54 +10,83 @@ import (
 	"example.com/datamind/internal/audit"
 )
 
+// exportPage is how many records are looked up at a time.
+const exportPage = 1000
+
 // GET /api/audit/export streams the records that match a filter, newest first:
 // as the lines of the log, whose hashes can be computed again, or as a table for
 // a spreadsheet.
 func (s *Server) exportRecords(c echo.Context) error {
 	q := queryOf(c, "format", "q", "session", "tool", "hook", "decision", "since", "until", "before")
 	format := q.oneOf("format", "jsonl", "csv")
-	f := auditFilter(q)
-	f.Since, f.Until = q.time("since"), q.time("until")
+	f := recordFilter(q)
 	if err := q.err(); err != nil {
+		return err
+	}
+	// What can't be found is said while it still can be.
+	f.Limit = exportPage
+	seqs, err := s.cfg.Audit.Find(c.Request().Context(), f)
+	if err != nil {
 		return err
 	}
 	h := c.Response().Header()
 	if format == "csv" {
 		h.Set(echo.HeaderContentType, "text/csv; charset=utf-8")
 		h.Set(echo.HeaderContentDisposition, `attachment; filename="audit.csv"`)
-		return s.exportTable(c, f)
-	}
-	h.Set(echo.HeaderContentType, "application/x-ndjson")
-	h.Set(echo.HeaderContentDisposition, `attachment; filename="audit.jsonl"`)
-	c.Response().WriteHeader(http.StatusOK)
-	return s.cfg.Audit.Export(c.Request().Context(), f, c.Response())
-}
-
-// exportTable writes records as CSV with a byte-order mark, which spreadsheets
-// need to read Chinese.
-func (s *Server) exportTable(c echo.Context, f audit.Filter) error {
-	c.Response().WriteHeader(http.StatusOK)
-	head := "\ufeff" + strings.Join(auditColumns(), ",") + "\r\n"
-	if _, err := io.WriteString(c.Response(), head); err != nil {
-		return err
-	}
-	for r, err := range s.cfg.Audit.Records(c.Request().Context(), f) {
-		if err != nil {
+		// Spreadsheets need the byte-order mark to read Chinese.
+		head := "\ufeff" + strings.Join(auditColumns(), ",") + "\r\n"
+		if _, err := io.WriteString(c.Response(), head); err != nil {
 			return err
 		}
-		var line strings.Builder
-		for i, v := range auditCells(r) {
-			if i > 0 {
-				line.WriteByte(',')
+		return s.export(c, f, seqs, tableLine)
+	}
+	h.Set(echo.HeaderContentType, mimeLines)
+	h.Set(echo.HeaderContentDisposition, `attachment; filename="audit.jsonl"`)
+	return s.export(c, f, seqs, func(_ uint64, line []byte) ([]byte, error) { return append(line, '\n'), nil })
+}
+
+// export writes the records of f, of which seqs are the first, a page at a time.
+// Where one can't be read the file ends: it must not look whole.
+func (s *Server) export(c echo.Context, f RecordFilter, seqs []uint64, write func(seq uint64, line []byte) ([]byte, error)) (err error) {
+	ctx := c.Request().Context()
+	for len(seqs) > 0 {
+		i := 0
+		for line, err := range s.cfg.Audit.Lines(ctx, seqs) {
+			if err == nil {
+				line, err = write(seqs[i], line)
 			}
-			line.WriteString(quoted(v, ","))
+			if err == nil {
+				_, err = c.Response().Write(line)
+			}
+			if err != nil {
+				return err
+			}
+			i++
 		}
-		line.WriteString("\r\n")
-		if _, err := io.WriteString(c.Response(), line.String()); err != nil {
+		if f.Before = seqs[len(seqs)-1]; len(seqs) < exportPage || f.Before == 0 {
+			return nil
+		}
+		if seqs, err = s.cfg.Audit.Find(ctx, f); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// tableLine is a line of the log as a line of the table.
+func tableLine(seq uint64, line []byte) ([]byte, error) {
+	r, err := audit.Decode(seq, line)
+	if err != nil {
+		return nil, err
+	}
+	var out []byte
+	for i, v := range auditCells(r) {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, quoted(v, ",")...)
+	}
+	return append(out, "\r\n"...), nil
 }
 
 // auditColumns are the members of a record that fit a cell.

@@ -284,28 +284,6 @@ func TestChangesOutliveRequests(t *testing.T) {
 	}
 }
 
-func TestAuditFilter(t *testing.T) {
-	f := newFixture(t)
-	w := f.do(request("GET", "/api/audit?q=%E5%88%A0+DELETE&session="+testSession.ID+"&tool=db_query_sql&hook=row_limit"+
-		"&decision=ask_user&since=2026-03-04&until=2026-03-05T10:00:00%2B08:00&before=100&limit=20", ""))
-	if w.Code != http.StatusOK {
-		t.Fatalf("status %d: %s", w.Code, w.Body)
-	}
-	got := f.audit.filter
-	if !got.Until.Equal(time.Date(2026, 3, 5, 2, 0, 0, 0, time.UTC)) || !got.Since.Equal(time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC)) {
-		t.Errorf("from %v until %v", got.Since, got.Until)
-	}
-	got.Since, got.Until = time.Time{}, time.Time{}
-	want := audit.Filter{Text: "删 DELETE", Session: testSession.ID, Tool: "db_query_sql", Hook: "row_limit", Decision: "ask_user", Before: 100, Limit: 20}
-	if got != want {
-		t.Errorf("filter %+v, want %+v", got, want)
-	}
-	f.do(request("GET", "/api/audit", ""))
-	if f.audit.filter != (audit.Filter{Limit: pageRecords}) {
-		t.Errorf("without parameters: %+v", f.audit.filter)
-	}
-}
-
 // Records come byte for byte, so that their hashes can be computed.
 func TestRecordBytes(t *testing.T) {
 	f := newFixture(t)

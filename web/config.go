@@ -3,11 +3,11 @@ package web
 import (
 	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"iter"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"example.com/datamind/internal/agent"
 	"example.com/datamind/internal/audit"
@@ -41,28 +41,78 @@ type History interface {
 	Events(ctx context.Context, user, session, turn string) ([]agent.StoredEvent, error)
 	Approval(ctx context.Context, user, id string) (agent.Approval, error)
 
+	// LastEventID returns the newest event that was ever stored, 0 for none: a
+	// page that follows the stream from there misses nothing that comes.
+	LastEventID(ctx context.Context) (uint64, error)
+
 	// Approvals returns the approvals in state s, or all where s is empty.
 	Approvals(ctx context.Context, user string, s agent.ApprovalState) ([]agent.Approval, error)
 }
 
-// AuditLog is what the audit page needs of [audit.Log].
+// AuditLog is what the audit page needs of the log and of what its records are
+// found by. What is found are numbers; the records themselves are always read
+// from the log.
 type AuditLog interface {
-	Records(ctx context.Context, f audit.Filter) iter.Seq2[audit.Record, error]
+	// Find returns the numbers of the records that f asks for, newest first.
+	Find(ctx context.Context, f RecordFilter) ([]uint64, error)
+
+	// Related returns the numbers of the records of the same call or approval as
+	// seq, that one among them, oldest first.
+	Related(ctx context.Context, seq uint64) ([]uint64, error)
+
+	// Count counts the records that f asks for, but for Before, After and Limit,
+	// and those of each half hour of the day that ends with that of day.
+	Count(ctx context.Context, f RecordFilter, day time.Time) (RecordCounts, error)
+
+	// Behind is how many records are not found yet, after a start.
+	Behind() uint64
+
+	// Lines yields the lines of the records of these numbers exactly as they
+	// stand in the log, for whoever wants to compute their hashes, and RawRecord
+	// returns one. One that can't be read is an [*audit.TamperError]; the others
+	// still come.
+	Lines(ctx context.Context, seqs []uint64) iter.Seq2[[]byte, error]
+	RawRecord(ctx context.Context, seq uint64) ([]byte, error)
 	Record(ctx context.Context, seq uint64) (audit.Record, error)
 
-	// Export writes the records that match f as lines, newest first, and
-	// RawRecord returns one: exactly as they stand in the log, for whoever wants
-	// to compute their hashes.
-	Export(ctx context.Context, f audit.Filter, w io.Writer) error
-	RawRecord(ctx context.Context, seq uint64) ([]byte, error)
-
-	Verify(ctx context.Context) (audit.Report, error)
+	// VerifyWatched reads the whole log again. Progress is called now and then
+	// with the number of records read.
+	VerifyWatched(ctx context.Context, progress func(records uint64)) (audit.Report, error)
 
 	// Len returns the number of records.
 	Len() uint64
 
 	// Err returns what keeps the log from taking records, if anything does.
 	Err() error
+}
+
+// ErrUnindexed is what an [AuditLog] returns that can't say which records there
+// are, because what they are found by is of another log.
+var ErrUnindexed error = agent.Errorf(codeUnavailable, "the records in the database are not those of the audit log: "+
+	"`datamind audit reconcile` says which, and with --rebuild makes them anew")
+
+// A RecordFilter says which audit records are wanted. Zero fields do not narrow.
+type RecordFilter struct {
+	Text                string // words, each anywhere in the record; "…" is one word
+	Session, Tool, Hook string
+	Decisions           []string  // any of them
+	Since, Until        time.Time // Until itself is left out
+	Before, After       uint64    // only records of a lower, of a higher number
+	Limit               int       // at most so many; 0: all
+}
+
+// RecordCounts say how many records there are, by what they can be narrowed to.
+// Each map leaves out its own part of the filter: Tools says for every tool how
+// many records there would be if it were asked for.
+type RecordCounts struct {
+	Total     int64
+	Decisions map[string]int64
+	Tools     map[string]int64
+	Hooks     map[string]int64
+	Capped    bool // there are more: only the newest were counted
+
+	// Times has the decisions of each half hour, by its start in seconds since 1970.
+	Times map[int64]map[string]int64
 }
 
 // Streams is what the event stream needs of the broker. A topic is "user/<id>"

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"iter"
 	"log/slog"
 	"net/http"
@@ -166,25 +165,46 @@ func (f *fakeHistory) Approvals(_ context.Context, _ string, s agent.ApprovalSta
 	return []agent.Approval{testApproval}, f.err
 }
 
+func (f *fakeHistory) LastEventID(context.Context) (uint64, error) { return 42, f.err }
+
 // fakeAudit holds one record and remembers what it was asked for.
 type fakeAudit struct {
-	filter audit.Filter
+	filter RecordFilter
 	report audit.Report
 	err    error
 	broken error // that the log takes no records
 }
 
-func (f *fakeAudit) Records(_ context.Context, filter audit.Filter) iter.Seq2[audit.Record, error] {
+func (f *fakeAudit) Find(_ context.Context, filter RecordFilter) ([]uint64, error) {
 	f.filter = filter
-	return func(yield func(audit.Record, error) bool) { yield(testRecord, f.err) }
+	if filter.Before > 0 && filter.Before <= testRecord.Seq {
+		return nil, nil
+	}
+	return []uint64{testRecord.Seq, testRecord.Seq}, nil
 }
 
-func (f *fakeAudit) Export(_ context.Context, filter audit.Filter, w io.Writer) error {
-	f.filter = filter
-	if f.err == nil {
-		_, f.err = io.WriteString(w, testLine+"\n"+testLine+"\n")
+func (f *fakeAudit) Related(context.Context, uint64) ([]uint64, error) {
+	return []uint64{testRecord.Seq, testRecord.Seq}, nil
+}
+
+func (f *fakeAudit) Count(_ context.Context, _ RecordFilter, day time.Time) (RecordCounts, error) {
+	at := day.Truncate(stripStep).Unix()
+	return RecordCounts{
+		Total: 2, Decisions: map[string]int64{"allow": 2}, Tools: map[string]int64{"db_query_sql": 2}, Hooks: map[string]int64{"row_limit": 1},
+		Times: map[int64]map[string]int64{at: {"allow": 2}},
+	}, nil
+}
+
+func (f *fakeAudit) Behind() uint64 { return 0 }
+
+func (f *fakeAudit) Lines(_ context.Context, seqs []uint64) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		for range seqs {
+			if !yield([]byte(testLine), f.err) {
+				return
+			}
+		}
 	}
-	return f.err
 }
 
 func (f *fakeAudit) RawRecord(_ context.Context, seq uint64) ([]byte, error) {
@@ -205,7 +225,12 @@ func (f *fakeAudit) Len() uint64 { return testRecord.Seq + 1 }
 
 func (f *fakeAudit) Err() error { return f.broken }
 
-func (f *fakeAudit) Verify(context.Context) (audit.Report, error) { return f.report, f.err }
+func (f *fakeAudit) VerifyWatched(_ context.Context, progress func(uint64)) (audit.Report, error) {
+	if progress != nil {
+		progress(3)
+	}
+	return f.report, f.err
+}
 
 // fakeRunner is a chain of one answer.
 type fakeRunner struct {

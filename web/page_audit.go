@@ -1,7 +1,9 @@
 package web
 
 import (
-	"context"
+	"cmp"
+	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -15,18 +17,45 @@ import (
 	"example.com/datamind/web/views"
 )
 
-// The ranges of time that the page offers.
+// The ranges of time that the page offers, beside one that is chosen freely.
 var ranges = map[string]time.Duration{"day": 24 * time.Hour, "week": 7 * 24 * time.Hour} //nolint:gochecknoglobals // a table
+
+const (
+	rangeAll    = "all"
+	rangeCustom = "custom"
+)
+
+// pageFilter reads the page's filter from its address. A range counts full half
+// hours, as the strip of times does.
+func pageFilter(q *query, now time.Time) (RecordFilter, views.LedgerFilter) {
+	f := recordFilter(q)
+	span := q.oneOf("range", "day", "week", rangeAll, rangeCustom)
+	switch d, ok := ranges[span]; {
+	case ok:
+		f.Since, f.Until = now.UTC().Truncate(stripStep).Add(stripStep-d), time.Time{}
+	case span == rangeAll:
+		span, f.Since, f.Until = "", time.Time{}, time.Time{}
+	case f.Since.IsZero() && f.Until.IsZero():
+		span = ""
+	default:
+		span = rangeCustom
+	}
+	shown := views.LedgerFilter{Text: f.Text, Session: f.Session, Tool: f.Tool, Hook: f.Hook, Range: span, Decisions: f.Decisions}
+	if span == rangeCustom {
+		shown.Since, shown.Until = f.Since, f.Until
+	}
+	return f, shown
+}
 
 // GET /audit
 func (s *Server) showAudit(c echo.Context) error {
-	q := queryOf(c, "q", "session", "tool", "hook", "decision", "range", "before")
-	f := auditFilter(q)
-	span := q.oneOf("range", "day", "week")
+	now := time.Now()
+	q := queryOf(c, "q", "session", "tool", "hook", "decision", "range", "since", "until", "before")
+	f, shown := pageFilter(q, now)
 	if err := q.err(); err != nil {
 		return err
 	}
-	page, err := s.ledgerPage(c, f, span)
+	page, err := s.ledgerPage(c, f, shown, now)
 	if err != nil {
 		return err
 	}
@@ -37,103 +66,175 @@ func (s *Server) showAudit(c echo.Context) error {
 	return s.render(c, http.StatusOK, sh, views.Audit(sh, page))
 }
 
-// ledgerPage reads a page of records of the last span of time, and one more to
-// know whether there is another page.
-func (s *Server) ledgerPage(c echo.Context, f audit.Filter, span string) (views.LedgerPage, error) {
-	page := views.LedgerPage{Filter: views.LedgerFilter{
-		Text: f.Text, Session: f.Session, Tool: f.Tool, Hook: f.Hook, Decision: f.Decision, Range: span,
-	}}
-	f.Limit = pageRecords + 1
-	if d, ok := ranges[span]; ok {
-		f.Since = time.Now().Add(-d)
-	}
+// ledgerPage reads a page of records, and one more to know whether there is
+// another page.
+func (s *Server) ledgerPage(c echo.Context, f RecordFilter, shown views.LedgerFilter, now time.Time) (views.LedgerPage, error) {
+	ctx := c.Request().Context()
+	page := views.LedgerPage{Filter: shown, Last: s.cfg.Audit.Len() - 1}
 	var err error
-	if page.Records, err = s.records(c, f); err != nil {
+	// Its place in the stream comes first: what happens meanwhile is shown twice
+	// rather than not at all, and the script knows what it has.
+	if page.LastEvent, err = s.cfg.History.LastEventID(ctx); err != nil {
 		return page, err
 	}
-	values := values(page.Filter)
+	f.Limit = pageRecords + 1
+	seqs, err := s.cfg.Audit.Find(ctx, f)
+	if err != nil {
+		return page, err
+	}
+	page.Behind = s.cfg.Audit.Behind()
+	values := filterValues(shown)
+	page.JSONL, page.CSV = exportPath(f, "jsonl"), exportPath(f, "csv")
 	if f.Before > 0 {
-		page.Newest = auditPath(values)
+		page.Newest = auditPath("/audit", values)
+	} else if f.Until.IsZero() {
+		page.Live = auditPath("/audit/rows", values)
 	}
-	if len(page.Records) > pageRecords {
-		page.Records = page.Records[:pageRecords]
-		values.Set("before", strconv.FormatUint(page.Records[pageRecords-1].Seq, 10))
-		page.Older = auditPath(values)
+	if len(seqs) > pageRecords {
+		seqs = seqs[:pageRecords]
+		values.Set("before", strconv.FormatUint(seqs[pageRecords-1], 10))
+		page.Older = auditPath("/audit", values)
 	}
-	return page, s.choices(c, &page)
+	if page.Rows, err = s.rows(c, seqs); err != nil {
+		return page, err
+	}
+	if len(seqs) > 0 {
+		page.Last = max(page.Last, seqs[0])
+	}
+	return page, s.choices(c, f, &page, now)
 }
 
-func (s *Server) records(c echo.Context, f audit.Filter) ([]audit.Record, error) {
-	var list []audit.Record
-	for r, err := range s.cfg.Audit.Records(c.Request().Context(), f) {
-		if err != nil {
+// GET /audit/rows: the records behind after, for a page that follows the log
+func (s *Server) showRows(c echo.Context) error {
+	q := queryOf(c, "q", "session", "tool", "hook", "decision", "range", "since", "after")
+	f, _ := pageFilter(q, time.Now())
+	f.After, f.Limit = q.number("after", 0), mostRecords
+	if err := q.err(); err != nil {
+		return err
+	}
+	event, err := s.cfg.History.LastEventID(c.Request().Context())
+	if err != nil {
+		return err
+	}
+	last := max(f.After, s.cfg.Audit.Len()-1)
+	seqs, err := s.cfg.Audit.Find(c.Request().Context(), f)
+	if err != nil {
+		return err
+	}
+	if len(seqs) > 0 {
+		last = max(last, seqs[0])
+	}
+	list, err := s.rows(c, seqs)
+	if err != nil {
+		return err
+	}
+	return s.fragment(c, http.StatusOK, views.Rows(s.texts.In(lang(c)), list, last, event))
+}
+
+// rows reads the records of these numbers. One that can't be read any more is a
+// row that says so: the others are still worth reading.
+func (s *Server) rows(c echo.Context, seqs []uint64) ([]views.LedgerRow, error) {
+	var list []views.LedgerRow
+	for line, err := range s.cfg.Audit.Lines(c.Request().Context(), seqs) {
+		row := views.LedgerRow{Record: audit.Record{Seq: seqs[len(list)]}}
+		if err == nil {
+			row.Record, err = audit.Decode(row.Seq, line)
+		}
+		if _, tampered := errors.AsType[*audit.TamperError](err); tampered {
+			row = views.LedgerRow{Record: audit.Record{Seq: seqs[len(list)]}, Broken: true}
+		} else if err != nil {
 			return nil, err
 		}
-		list = append(list, r)
+		list = append(list, row)
 	}
 	return list, nil
 }
 
-// values is a filter as the parameters of an address, without the empty ones.
-func values(f views.LedgerFilter) url.Values {
+// filterValues is a filter as the parameters of an address, without the empty ones.
+func filterValues(f views.LedgerFilter) url.Values {
 	v := url.Values{}
-	for name, value := range map[string]string{
-		"q": f.Text, "session": f.Session, "tool": f.Tool, "hook": f.Hook, "decision": f.Decision, "range": f.Range,
-	} {
+	set := func(name, value string) {
 		if value != "" {
 			v.Set(name, value)
 		}
 	}
+	set("q", f.Text)
+	set("session", f.Session)
+	set("tool", f.Tool)
+	set("hook", f.Hook)
+	if f.Range != rangeCustom {
+		set("range", f.Range)
+	}
+	setTimes(v, f.Since, f.Until)
+	for _, d := range f.Decisions {
+		v.Add("decision", d)
+	}
 	return v
 }
 
-func auditPath(v url.Values) string {
-	if len(v) == 0 {
-		return "/audit"
+func setTimes(v url.Values, since, until time.Time) {
+	for name, at := range map[string]time.Time{"since": since, "until": until} {
+		if !at.IsZero() {
+			v.Set(name, at.UTC().Format(time.RFC3339Nano))
+		}
 	}
-	return "/audit?" + v.Encode()
 }
 
-// choices fills in what there is to filter by: the sessions that there are, and
-// the tools and hooks of the latest records, with what is chosen already.
-func (s *Server) choices(c echo.Context, page *views.LedgerPage) error {
-	sessions, err := s.cfg.History.Sessions(c.Request().Context(), user(c), recentSessions)
+func auditPath(path string, v url.Values) string {
+	if len(v) == 0 {
+		return path
+	}
+	return path + "?" + v.Encode()
+}
+
+// exportPath is the address of the file of all that a page's filter asks for.
+func exportPath(f RecordFilter, format string) string {
+	v := filterValues(views.LedgerFilter{Text: f.Text, Session: f.Session, Tool: f.Tool, Hook: f.Hook, Decisions: f.Decisions})
+	setTimes(v, f.Since, f.Until)
+	v.Set("format", format)
+	return auditPath("/api/audit/export", v)
+}
+
+// choices fills in what there is to filter by, with how many records each has,
+// and with what is chosen already.
+func (s *Server) choices(c echo.Context, f RecordFilter, page *views.LedgerPage, now time.Time) error {
+	ctx := c.Request().Context()
+	counts, err := s.cfg.Audit.Count(ctx, f, now)
 	if err != nil {
 		return err
 	}
-	known := page.Filter.Session == ""
+	page.Total, page.Capped, page.Decisions = counts.Total, counts.Capped, counts.Decisions
+	page.Tools, page.Hooks = counted(counts.Tools, f.Tool), counted(counts.Hooks, f.Hook)
+	for _, at := range day(now) {
+		chosen := page.Filter.Range == rangeCustom && at.Add(stripStep).After(f.Since) && (f.Until.IsZero() || at.Before(f.Until))
+		page.Strip = append(page.Strip, views.StripColumn{At: at, Decisions: counts.Times[at.Unix()], Chosen: chosen})
+	}
+	sessions, err := s.cfg.History.Sessions(ctx, user(c), recentSessions)
+	if err != nil {
+		return err
+	}
+	known := f.Session == ""
 	for _, session := range sessions {
-		known = known || session.ID == page.Filter.Session
-		text := session.Title
-		if text == "" {
-			text = session.ID
-		}
-		page.Sessions = append(page.Sessions, views.Choice{Value: session.ID, Text: text})
+		known = known || session.ID == f.Session
+		page.Sessions = append(page.Sessions, views.Choice{Value: session.ID, Text: cmp.Or(session.Title, session.ID), N: -1})
 	}
 	if !known {
-		page.Sessions = append(page.Sessions, views.Choice{Value: page.Filter.Session, Text: page.Filter.Session})
+		page.Sessions = append(page.Sessions, views.Choice{Value: f.Session, Text: f.Session, N: -1})
 	}
-	latest, err := s.records(c, audit.Filter{Limit: mostRecords})
-	if err != nil {
-		return err
-	}
-	tools, hooks := []string{page.Filter.Tool}, []string{page.Filter.Hook}
-	for _, r := range latest {
-		tools = append(tools, r.Tool)
-		hooks = append(hooks, r.Hook)
-		for _, step := range r.Trail {
-			hooks = append(hooks, step.Hook)
-		}
-	}
-	page.Tools, page.Hooks = distinct(tools), distinct(hooks)
 	return nil
 }
 
-// distinct returns the values sorted, each once, without the empty one.
-func distinct(values []string) []string {
-	slices.Sort(values)
-	values = slices.Compact(values)
-	return slices.DeleteFunc(values, func(v string) bool { return v == "" })
+// counted are the values that have been counted, by name, with the chosen one.
+func counted(counts map[string]int64, chosen string) (list []views.Choice) {
+	names := slices.Collect(maps.Keys(counts))
+	if chosen != "" && !slices.Contains(names, chosen) {
+		names = append(names, chosen)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		list = append(list, views.Choice{Value: name, Text: name, N: counts[name]})
+	}
+	return list
 }
 
 // GET /audit/:seq
@@ -142,68 +243,25 @@ func (s *Server) showRecord(c echo.Context) error {
 	if err != nil {
 		return agent.Errorf(agent.CodeNotFound, "there is no record of this number")
 	}
-	r, err := s.cfg.Audit.Record(c.Request().Context(), number)
+	if number >= s.cfg.Audit.Len() {
+		return audit.ErrNoRecord
+	}
+	rows, err := s.rows(c, []uint64{number})
 	if err != nil {
 		return err
 	}
-	related, err := s.related(c, r)
+	seqs, err := s.cfg.Audit.Related(c.Request().Context(), number)
+	if err != nil {
+		return err
+	}
+	related, err := s.rows(c, seqs)
 	if err != nil {
 		return err
 	}
 	t := s.texts.In(lang(c))
-	sh, err := s.shell(c, t.T("audit.record_title", "record", t.T("ledger.record", "seq", r.Seq)), views.NavAudit)
+	sh, err := s.shell(c, t.T("audit.record_title", "record", t.T("ledger.record", "seq", number)), views.NavAudit)
 	if err != nil {
 		return err
 	}
-	return s.render(c, http.StatusOK, sh, views.Record(sh, r, related))
-}
-
-// related returns the records of the same call, oldest first.
-func (s *Server) related(c echo.Context, r audit.Record) ([]audit.Record, error) {
-	if r.Call == "" || r.Session == "" {
-		return nil, nil
-	}
-	all, err := s.records(c, audit.Filter{Session: r.Session, Limit: mostRecords})
-	if err != nil {
-		return nil, err
-	}
-	var list []audit.Record
-	for _, other := range slices.Backward(all) {
-		if other.Call == r.Call && other.Turn == r.Turn || r.Approval != "" && other.Approval == r.Approval {
-			list = append(list, other)
-		}
-	}
-	return list, nil
-}
-
-// POST /audit/verify: the same as the interface's, for the page. With
-// ?part=seal it answers with the seal alone.
-func (s *Server) verifyFromPage(c echo.Context) error {
-	problem := ""
-	if _, err := s.verified(c.Request().Context()); err != nil {
-		problem = said(err)
-	}
-	if c.QueryParam("part") != "seal" {
-		return c.Redirect(http.StatusSeeOther, "/audit")
-	}
-	l, err := s.ledger(c.Request().Context())
-	if err != nil {
-		return err
-	}
-	return s.fragment(c, http.StatusOK, views.Seal(s.texts.In(lang(c)), l, problem))
-}
-
-// checkOf is what a verification found, for the pages.
-func (s *Server) checkOf(ctx context.Context, r audit.Report) *views.Check {
-	check := views.Check{Sound: r.Records, FirstBad: r.FirstBad, Torn: r.TornTail, At: time.Now(), Took: r.Took}
-	if len(r.Faults) > 0 {
-		check.Fault = r.Faults[0].What
-	}
-	if check.OK() && r.Records > 0 {
-		// Without the hash the seal still says all that it has to.
-		if last, err := s.cfg.Audit.Record(ctx, r.Records-1); err == nil {
-			check.Head = last.Hash
-		}
-	}
-	return &check
+	return s.render(c, http.StatusOK, sh, views.Record(sh, rows[0], related))
 }

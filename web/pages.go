@@ -10,7 +10,6 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"example.com/datamind/internal/agent"
-	"example.com/datamind/internal/audit"
 	"example.com/datamind/web/i18n"
 	"example.com/datamind/web/views"
 )
@@ -40,6 +39,7 @@ func (s *Server) pages(e *echo.Echo) {
 	e.POST("/approvals/:id", s.answerApproval)
 	e.POST("/approvals/:id/extend", s.extendFromPage)
 	e.GET("/audit", s.showAudit)
+	e.GET("/audit/rows", s.showRows)
 	e.POST("/audit/verify", s.verifyFromPage)
 	e.GET("/audit/:seq", s.showRecord)
 	e.POST("/preferences", s.setPreferences)
@@ -64,8 +64,8 @@ func (s *Server) shell(c echo.Context, title string, nav views.Nav) (views.Shell
 		return sh, err
 	}
 	sh.Waiting = len(waiting)
-	sh.Ledger, err = s.ledger(ctx)
-	return sh, err
+	sh.Ledger = s.ledger()
+	return sh, nil
 }
 
 func (s *Server) notices(lang string) []views.Notice {
@@ -111,16 +111,8 @@ func byDay(t *i18n.Texts, sessions []agent.Session, now time.Time) []views.Sessi
 }
 
 // ledger returns what is known about the audit log.
-func (s *Server) ledger(ctx context.Context) (views.Ledger, error) {
-	var l views.Ledger
-	for r, err := range s.cfg.Audit.Records(ctx, audit.Filter{Limit: 1}) {
-		if err != nil {
-			return l, err
-		}
-		l.Records = r.Seq + 1
-	}
-	l.Checked = s.checked.Load()
-	return l, nil
+func (s *Server) ledger() views.Ledger {
+	return views.Ledger{Records: s.cfg.Audit.Len(), Checked: s.checked.Load()}
 }
 
 // render writes a page. It is rendered whole before anything is sent, so that
@@ -131,11 +123,18 @@ func (s *Server) render(c echo.Context, status int, sh views.Shell, body templ.C
 
 // fragment writes a piece of a page.
 func (s *Server) fragment(c echo.Context, status int, piece templ.Component) error {
-	var b bytes.Buffer
-	if err := piece.Render(c.Request().Context(), &b); err != nil {
+	html, err := markup(c.Request().Context(), piece)
+	if err != nil {
 		return err
 	}
-	return c.HTMLBlob(status, b.Bytes())
+	return c.HTMLBlob(status, html)
+}
+
+// markup is a piece of a page as HTML.
+func markup(ctx context.Context, piece templ.Component) ([]byte, error) {
+	var b bytes.Buffer
+	err := piece.Render(ctx, &b)
+	return b.Bytes(), err
 }
 
 // GET /recent: what stands around a page and changes with events, again

@@ -3,10 +3,12 @@ package web
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -206,9 +208,9 @@ func TestSeal(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			f := newFixture(t)
 			f.audit.report = tt.report
-			w := f.do(form("/audit/verify?part=seal"))
-			if !strings.Contains(w.Body.String(), tt.want) {
-				t.Errorf("the seal lacks %q\n%s", tt.want, w.Body)
+			seal := watched(t, f)
+			if !strings.Contains(seal, tt.want) {
+				t.Errorf("the seal lacks %q\n%s", tt.want, seal)
 			}
 			if page := f.do(request(http.MethodGet, "/audit", "")); !strings.Contains(page.Body.String(), tt.want) {
 				t.Error("the page does not remember it")
@@ -217,21 +219,75 @@ func TestSeal(t *testing.T) {
 	}
 	f := newFixture(t)
 	f.audit.err = agent.Errorf(agent.CodeConflict, "the log is closed")
-	if w := f.do(form("/audit/verify?part=seal")); w.Code == http.StatusOK && strings.Contains(w.Body.String(), "Intact") {
-		t.Error("a check that failed counts as sound")
+	if seal := watched(t, f); !strings.Contains(seal, "the log is closed") || strings.Contains(seal, "Intact") {
+		t.Errorf("a check that failed: %s", seal)
+	}
+	f.audit.err = nil
+	if w := f.do(form("/audit/verify")); w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/audit" {
+		t.Errorf("without script: %d to %q", w.Code, w.Header().Get("Location"))
 	}
 }
 
-func TestAuditPaging(t *testing.T) {
-	f := newFixture(t)
-	f.do(request(http.MethodGet, "/audit?q=drop&tool=db_query_sql&decision=deny&before=900", ""))
-	// The page reads the records twice: its own, and the latest to choose from.
-	if got := f.audit.filter; got.Limit != 1 && got.Limit != mostRecords {
-		t.Errorf("the last filter is %+v", got)
+// watched verifies as the page does, and returns the seal that it comes to.
+func watched(t *testing.T, f *fixture) string {
+	t.Helper()
+	r := form("/audit/verify")
+	r.Header.Set("Accept", mimeLines)
+	w := f.do(r)
+	var lines []checkLine
+	for d := json.NewDecoder(w.Body); d.More(); {
+		var line checkLine
+		if err := d.Decode(&line); err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, line)
 	}
-	values := values(views.LedgerFilter{Text: "drop", Decision: "deny"})
-	if got := auditPath(values); got != "/audit?decision=deny&q=drop" {
-		t.Errorf("got %s", got)
+	if len(lines) != 2 || lines[0].Read != 3 || lines[0].Of != 8 || lines[0].Seal != "" {
+		t.Fatalf("the page is told %+v", lines)
+	}
+	return lines[1].Seal
+}
+
+// TestAuditPage follows a filter through the page's addresses.
+func TestAuditPage(t *testing.T) {
+	f := newFixture(t)
+	body := f.do(request(http.MethodGet, "/audit?q=drop&tool=db_query_sql&decision=deny&decision=allow&since=2026-03-04T05:00:00Z", "")).Body.String()
+	for _, want := range []string{
+		`href="/api/audit/export?decision=deny&amp;decision=allow&amp;format=csv&amp;q=drop&amp;since=2026-03-04T05%3A00%3A00Z&amp;tool=db_query_sql"`,
+		`data-live="/audit/rows?decision=deny&amp;decision=allow&amp;q=drop&amp;since=2026-03-04T05%3A00%3A00Z&amp;tool=db_query_sql"`,
+		`id="decision-deny" value="deny" checked`, `value="custom" selected`, `db_query_sql (2)`, `data-last-event-id="42"`,
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page lacks %s", want)
+		}
+	}
+	if got := f.audit.filter; !slices.Equal(got.Decisions, []string{"deny", "allow"}) || got.Text != "drop" || got.Since.Hour() != 5 || got.Limit != pageRecords+1 {
+		t.Errorf("filter %+v", got)
+	}
+	f.do(request(http.MethodGet, "/audit?range=day&since=2026-03-04", ""))
+	if since := f.audit.filter.Since; !since.Equal(since.Truncate(stripStep)) || time.Since(since) > 24*time.Hour || time.Since(since) < 23*time.Hour {
+		t.Errorf("the last day begins %v", since)
+	}
+	f.do(request(http.MethodGet, "/audit?range=all&since=2026-03-04", ""))
+	if since := f.audit.filter.Since; !since.IsZero() {
+		t.Errorf("all time begins %v", since)
+	}
+	older := f.do(request(http.MethodGet, "/audit?before=900", "")).Body.String()
+	if strings.Contains(older, `data-live="/`) || !strings.Contains(older, `href="/audit"`) {
+		t.Error("an older page follows the log, or leads nowhere")
+	}
+	rows := f.do(request(http.MethodGet, "/audit/rows?after=5&tool=db_query_sql", "")).Body.String()
+	if !strings.Contains(rows, `data-last="7"`) || strings.Count(rows, `data-testid="record"`) != 2 || f.audit.filter.After != 5 {
+		t.Errorf("what is new: %s", rows)
+	}
+	f.audit.err = &audit.TamperError{Seq: 7, What: "chain.format"}
+	for _, path := range []string{"/audit", "/audit/7"} {
+		if w := f.do(request(http.MethodGet, path, "")); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "This record cannot be read") {
+			t.Errorf("%s of a broken record: %d", path, w.Code)
+		}
+	}
+	if w := f.do(request(http.MethodGet, "/audit/8", "")); w.Code != http.StatusNotFound {
+		t.Errorf("a record that there is not: %d", w.Code)
 	}
 }
 

@@ -18,7 +18,8 @@ type query struct {
 	wrong  error
 }
 
-// queryOf reads the parameters of a request: the allowed ones, each once.
+// queryOf reads the parameters of a request: the allowed ones, each once. Only a
+// decision may be there several times, each time another one.
 func queryOf(c echo.Context, allowed ...string) *query {
 	q := &query{}
 	values, err := url.ParseQuery(c.Request().URL.RawQuery)
@@ -30,7 +31,7 @@ func queryOf(c echo.Context, allowed ...string) *query {
 		switch {
 		case !slices.Contains(allowed, name):
 			q.wrong = invalid("unknown parameter %.40q; this address takes %s", name, strings.Join(allowed, ", "))
-		case len(v) > 1:
+		case len(v) > 1 && name != "decision":
 			q.wrong = invalid("the parameter %s is there twice", name)
 		}
 	}
@@ -60,6 +61,20 @@ func (q *query) oneOf(name string, words ...string) string {
 		return ""
 	}
 	return v
+}
+
+// someOf returns all values of a parameter, each one of words.
+func (q *query) someOf(name string, words ...string) (list []string) {
+	for _, v := range q.values[name] {
+		switch {
+		case v == "" || slices.Contains(list, v):
+		case !slices.Contains(words, v):
+			q.fail("the parameter %s is one of %s", name, strings.Join(words, ", "))
+		default:
+			list = append(list, v)
+		}
+	}
+	return list
 }
 
 // number returns a parameter that is the number of a record or an event, at

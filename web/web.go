@@ -79,6 +79,7 @@ func New(cfg Config) (*Server, error) {
 	e.POST("/api/approvals/:id", s.resolveApproval)
 	e.POST("/api/approvals/:id/extend", s.extendApproval)
 	e.GET("/api/audit", s.listRecords)
+	e.GET("/api/audit/facets", s.countRecords)
 	e.GET("/api/audit/export", s.exportRecords)
 	e.GET("/api/audit/:seq", s.getRecord)
 	e.POST("/api/audit/verify", s.verifyAudit)

@@ -26,6 +26,7 @@ type app struct {
 	log     *slog.Logger
 	audit   *audit.Log
 	store   *store.DB
+	follow  *follower
 	sources *datasource.Set
 	broker  *sse.Broker
 	chain   *hooks.Chain
@@ -52,6 +53,9 @@ func build(ctx context.Context, c Config, log *slog.Logger, redactor *audit.Reda
 		return nil, err
 	}
 	if a.store, err = store.Open(ctx, c.storage("datamind.db")); err != nil {
+		return nil, err
+	}
+	if a.follow, err = follow(ctx, a.audit, a.store, log); err != nil {
 		return nil, err
 	}
 	if a.sources, err = openSources(ctx, c); err != nil {
@@ -164,7 +168,7 @@ func (a *app) handler(addr string) (*web.Server, error) {
 		return nil, err
 	}
 	return web.New(web.Config{
-		Chat: a.service, History: a.store, Audit: a.audit, Rules: rules, Hooks: trial,
+		Chat: a.service, History: a.store, Audit: ledger{a.audit, a.store, a.follow}, Rules: rules, Hooks: trial,
 		Sources: sourceList{a.sources}, Streams: a.broker, Files: static.Files,
 		Examples: a.examples, Addr: addr, Notices: append(a.cfg.notices(), sourceNotices(a.sources)...), Version: version, Log: a.log,
 	})
@@ -175,6 +179,9 @@ func (a *app) close() error {
 	var errs []error
 	if a.sources != nil {
 		errs = append(errs, a.sources.Close())
+	}
+	if a.follow != nil {
+		a.follow.close(context.Background())
 	}
 	if a.store != nil {
 		errs = append(errs, a.store.Close())

@@ -25,7 +25,7 @@ var (
 	_ hooks.Observer    = (*audit.Log)(nil)
 	_ sqlguard.Compiler = (*datasource.Compiler)(nil)
 	_ sse.Backlog       = (*store.DB)(nil)
-	_ web.AuditLog      = (*audit.Log)(nil)
+	_ web.AuditLog      = ledger{}
 	_ web.Chat          = (*agent.Service)(nil)
 	_ web.EventLog      = (*store.DB)(nil)
 	_ web.History       = (*store.DB)(nil)

@@ -100,7 +100,7 @@ func TestNumber(t *testing.T) {
 
 func TestSectionKeepsPlaces(t *testing.T) {
 	js := load(t).In("en").Section("js")
-	if got := js["new_records"]; got != "New records: {n}" {
+	if got := js["new_records"]; got != "{n} new" {
 		t.Errorf("got %q", got)
 	}
 	if len(js) < 10 {

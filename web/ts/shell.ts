@@ -125,11 +125,17 @@ export class Banner {
   }
 }
 
-/** autoSubmit sends filter forms when a choice is made. */
+/** autoSubmit sends filter forms when a choice is made, and goes on from it on the new page. */
 export function autoSubmit(): void {
+  const focused = sessionStorage.getItem("focus");
+  if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+  sessionStorage.removeItem("focus");
   for (const form of all<HTMLFormElement>("form[data-auto-submit]")) {
     form.addEventListener("change", (e) => {
-      if (e.target instanceof HTMLSelectElement || (e.target instanceof HTMLInputElement && e.target.type === "radio")) form.requestSubmit();
+      const chosen = e.target instanceof HTMLSelectElement || (e.target instanceof HTMLInputElement && /radio|checkbox/.test(e.target.type));
+      if (!chosen) return;
+      sessionStorage.setItem("focus", e.target.id);
+      form.requestSubmit();
     });
     // Empty fields are left out of the address.
     form.addEventListener("formdata", (e) => {

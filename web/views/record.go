@@ -10,27 +10,6 @@ import (
 	"example.com/datamind/web/i18n"
 )
 
-// A LedgerPage is what the audit page shows.
-type LedgerPage struct {
-	Records []audit.Record
-	Filter  LedgerFilter
-	Older   string // path of the next page; empty on the last one
-	Newest  string // path of the first page; empty on it
-
-	// What there is to choose from.
-	Sessions []Choice
-	Tools    []string
-	Hooks    []string
-}
-
-// A LedgerFilter is the filter as the form has it.
-type LedgerFilter struct {
-	Text, Session, Tool, Hook, Decision, Range string
-}
-
-// A Choice is a value with the words for it.
-type Choice struct{ Value, Text string }
-
 // mark returns the glyph of a record.
 func recordMark(r audit.Record) string {
 	switch r.Decision {
@@ -102,6 +81,23 @@ func actor(t *i18n.Texts, r audit.Record) string {
 		return t.T("audit.actor_system")
 	default:
 		return r.Actor
+	}
+}
+
+// askUser is what the decision of a record says where a person was asked.
+const askUser = string(hooks.Asking)
+
+// summary is a record in one line, with who decided where that was a person.
+func summary(t *i18n.Texts, r audit.Record) string {
+	name, person := strings.CutPrefix(r.Actor, "user:")
+	line := gist(t, r)
+	switch {
+	case person && r.Kind == audit.UserConfirm:
+		return t.T("audit.gist_approved", "name", name, "what", line)
+	case person && r.Kind == audit.UserCancel:
+		return t.T("audit.gist_declined", "name", name, "what", line)
+	default:
+		return line
 	}
 }
 

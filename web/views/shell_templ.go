@@ -1015,9 +1015,9 @@ func ledgerPill(t *i18n.Texts, l Ledger) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var49 string
-				templ_7745c5c3_Var49, templ_7745c5c3_Err = templ.JoinStringErrs(record(t, max(l.Checked.Sound, 1)-1))
+				templ_7745c5c3_Var49, templ_7745c5c3_Err = templ.JoinStringErrs(record(t, max(l.Checked.Records, 1)-1))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/shell.templ`, Line: 194, Col: 43}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/shell.templ`, Line: 194, Col: 45}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var49))
 				if templ_7745c5c3_Err != nil {
@@ -1068,7 +1068,7 @@ func brokenAt(l Ledger) uint64 {
 	if l.Checked.FirstBad != nil {
 		return *l.Checked.FirstBad
 	}
-	return l.Checked.Sound
+	return l.Checked.Records
 }
 
 func ledgerPath(l Ledger) templ.SafeURL {
