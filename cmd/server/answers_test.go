@@ -80,7 +80,12 @@ func TestAnswerWhileTheTurnRuns(t *testing.T) {
 // A question that nobody answers in time is a no, and recorded as what it is.
 func TestExpiry(t *testing.T) {
 	t.Parallel()
-	k := serveTalk(t, []string{"DATAMIND__AGENT__ASK_TIMEOUT_S=1"}, calls(query("c1", fire)), says("Confirm, please."), says("Then not."))
+	onPaths(t, testExpiry)
+}
+
+func testExpiry(t *testing.T, w way) {
+	t.Helper()
+	k := serveTalk(t, w.with("DATAMIND__AGENT__ASK_TIMEOUT_S=1"), append(w.asks(query("c1", fire)), says("Then not."))...)
 	session := k.open(t)
 	s := k.stream(t, session, 0)
 	defer s.close()
@@ -110,7 +115,12 @@ func TestExpiry(t *testing.T) {
 
 func TestExtend(t *testing.T) {
 	t.Parallel()
-	k := serveTalk(t, []string{"DATAMIND__AGENT__ASK_TIMEOUT_S=2"}, calls(query("c1", fire)), says("Confirm, please."), says("done"))
+	onPaths(t, testExtend)
+}
+
+func testExtend(t *testing.T, w way) {
+	t.Helper()
+	k := serveTalk(t, w.with("DATAMIND__AGENT__ASK_TIMEOUT_S=2"), append(w.asks(query("c1", fire)), says("done"))...)
 	session := k.open(t)
 	type expiry struct {
 		At time.Time `json:"expires_at"`

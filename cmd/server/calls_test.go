@@ -44,20 +44,47 @@ func TestStreamedCall(t *testing.T) {
 // reads run and writes do not; the model is told which was which.
 func TestSeveralCalls(t *testing.T) {
 	t.Parallel()
-	k := serveTalk(t, nil,
-		calls(
-			query("r1", "SELECT id FROM staff WHERE id < 3"),
-			query("w1", "DELETE FROM staff WHERE id = 20"),
-			query("r2", "SELECT name FROM staff WHERE id = 20"),
-			query("w2", "INSERT INTO staff VALUES (900, 'New', 'here', NULL)"),
-			query("w3", "DELETE FROM staff WHERE id = 21")),
-		says("Please confirm."))
+	onPaths(t, testSeveralCalls)
+}
+
+func testSeveralCalls(t *testing.T, w way) {
+	t.Helper()
+	k := serveTalk(t, w.environ, w.asks(
+		query("r1", "SELECT id FROM staff WHERE id < 3"),
+		query("w1", "DELETE FROM staff WHERE id = 20"),
+		query("r2", "SELECT name FROM staff WHERE id = 20"),
+		query("w2", "INSERT INTO staff VALUES (900, 'New', 'here', NULL)"),
+		query("w3", "DELETE FROM staff WHERE id = 21"))...)
 	session := k.open(t)
 	es := k.ask(t, session, "do all of it")
 	if got := es.statuses(); got != "ok requires_confirmation ok held held" {
 		t.Errorf("statuses: %s", got)
 	}
-	told := k.told(t)
+	if n := k.rows(t, "id IN (20, 21)"); n != 2 || k.rows(t, "id = 900") != 0 {
+		t.Error("a write ran that nobody confirmed or that was held")
+	}
+
+	if !w.pauses {
+		mustTellSeveral(t, k.told(t), "requires_confirmation")
+	}
+
+	// After the answer the held writes are the model's to ask for again.
+	k.model.Add(calls(query("w4", "INSERT INTO staff VALUES (900, 'New', 'here', NULL)")), says("done"))
+	es = k.answer(t, es.one(t, "hook_asks_user"), "confirm")
+	if got := es.statuses(); got != "ok ok" || k.rows(t, "id = 20") != 0 || k.rows(t, "id = 900") != 1 {
+		t.Errorf("after the confirmation: %s", es)
+	}
+	if rs := k.model.Requests(); w.pauses {
+		mustTellSeveral(t, toldIn(t, rs[1]), "")
+	}
+	mustPair(t, k.model.Requests())
+	k.mustTally(t, session)
+}
+
+// mustTellSeveral fails the test unless the model read the real results of what
+// ran, that the other writes are held, and of the one that was asked about asked.
+func mustTellSeveral(t *testing.T, told []told, asked string) {
+	t.Helper()
 	if len(told) != 5 {
 		t.Fatalf("the model read %+v", told)
 	}
@@ -67,22 +94,11 @@ func TestSeveralCalls(t *testing.T) {
 	if len(told[2].Rows) != 1 || string(told[2].Rows[0]) != `["Person 20"]` {
 		t.Errorf("the read behind the question: %s", told[2].Raw)
 	}
-	for i, want := range map[int]string{1: "requires_confirmation", 3: "held", 4: "held"} {
+	for i, want := range map[int]string{1: asked, 3: "held", 4: "held"} {
 		if told[i].Status != want {
 			t.Errorf("call %d: %s", i, told[i].Raw)
 		}
 	}
-	if n := k.rows(t, "id IN (20, 21)"); n != 2 || k.rows(t, "id = 900") != 0 {
-		t.Error("a write ran that nobody confirmed or that was held")
-	}
-
-	// After the answer the held writes are the model's to ask for again.
-	k.model.Add(calls(query("w4", "INSERT INTO staff VALUES (900, 'New', 'here', NULL)")), says("done"))
-	es = k.answer(t, es.one(t, "hook_asks_user"), "confirm")
-	if got := es.statuses(); got != "ok ok" || k.rows(t, "id = 20") != 0 || k.rows(t, "id = 900") != 1 {
-		t.Errorf("after the confirmation: %s", es)
-	}
-	k.mustTally(t, session)
 }
 
 // What is wrong with a call is said to the model, and the turn goes on.

@@ -38,7 +38,12 @@ func (p *product) statusesOf(t *testing.T, n int, path, body string) map[int]int
 // Ten tabs confirm at once: one is taken, the statement runs once.
 func TestAnsweredOnce(t *testing.T) {
 	t.Parallel()
-	k := serveTalk(t, nil, calls(query("c1", "UPDATE staff SET note = ifnull(note, '') || '+' WHERE id = 20")), says("Confirm, please."), says("done"))
+	onPaths(t, testAnsweredOnce)
+}
+
+func testAnsweredOnce(t *testing.T, w way) {
+	t.Helper()
+	k := serveTalk(t, w.environ, append(w.asks(query("c1", "UPDATE staff SET note = ifnull(note, '') || '+' WHERE id = 20")), says("done"))...)
 	session := k.open(t)
 	q := k.ask(t, session, "mark 20").one(t, "hook_asks_user")
 	got := k.statusesOf(t, 10, "/api/approvals/"+q.Approval, jsonOf(map[string]string{"decision": "confirm", "digest": q.Digest, "typed": q.Typed}))

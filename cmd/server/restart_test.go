@@ -13,10 +13,9 @@ import (
 // can still be answered.
 func TestRestart(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []string{"replay", "model"} {
+	for _, mode := range ways() {
 		dir := t.TempDir()
-		confirm := []string{"DATAMIND__AGENT__CONFIRM=" + mode}
-		k := resumeTalk(t, dir, confirm, calls(query("c1", "SELECT * FROM staff LIMIT 3"), query("c2", fire)), says("**Confirm**, please."))
+		k := resumeTalk(t, dir, mode.environ, mode.asks(query("c1", "SELECT * FROM staff LIMIT 3"), query("c2", fire))...)
 		session := k.open(t)
 		q := k.ask(t, session, "clean up").one(t, "hook_asks_user")
 		k.waitSettled(t, session)
@@ -27,20 +26,20 @@ func TestRestart(t *testing.T) {
 		}
 		k.stop(t)
 
-		k = resumeTalk(t, dir, confirm)
+		k = resumeTalk(t, dir, mode.environ)
 		for _, path := range paths {
 			if after := k.do(t, "GET", path, nil, 200); !bytes.Equal(after, before[path]) {
 				t.Errorf("%s: before %.2000s\nafter %.2000s", path, before[path], after)
 			}
 		}
-		if mode == "model" {
+		if mode.repeats {
 			k.model.Add(calls(query("c3", fire)))
 		}
 		k.model.Add(says("Gone."))
 		if es := k.answer(t, q, "confirm"); es.statuses() != "ok" || k.rows(t, "status = 'left'") != 0 {
 			t.Errorf("%s: after the confirmation: %s", mode, es)
 		}
-		if ms := k.model.Requests()[0].Messages; len(ms) < 6 || ms[1].Content != "clean up" {
+		if ms := k.model.Requests()[0].Messages; len(ms) < 5 || ms[1].Content != "clean up" {
 			t.Errorf("%s: the model was told %+v", mode, ms)
 		}
 		mustPair(t, k.model.Requests())
@@ -52,9 +51,14 @@ func TestRestart(t *testing.T) {
 // A question whose time passed while the server was down has expired.
 func TestExpiryWhileDown(t *testing.T) {
 	t.Parallel()
+	onPaths(t, testExpiryWhileDown)
+}
+
+func testExpiryWhileDown(t *testing.T, w way) {
+	t.Helper()
 	dir := t.TempDir()
-	environ := []string{"DATAMIND__AGENT__ASK_TIMEOUT_S=1"}
-	k := resumeTalk(t, dir, environ, calls(query("c1", fire)), says("Confirm, please."))
+	environ := w.with("DATAMIND__AGENT__ASK_TIMEOUT_S=1")
+	k := resumeTalk(t, dir, environ, w.asks(query("c1", fire))...)
 	session := k.open(t)
 	q := k.ask(t, session, "clean up").one(t, "hook_asks_user")
 	k.stop(t)

@@ -109,7 +109,13 @@ func (k *talk) told(t *testing.T) []told {
 	if len(requests) == 0 {
 		t.Fatal("the model was not asked")
 	}
-	ms := requests[len(requests)-1].Messages
+	return toldIn(t, requests[len(requests)-1])
+}
+
+// toldIn returns the results that stand at the end of a request.
+func toldIn(t *testing.T, r openaitest.Request) []told {
+	t.Helper()
+	ms := r.Messages
 	var list []told
 	for i := len(ms) - 1; i >= 0 && ms[i].Role == "tool"; i-- {
 		r := told{Call: ms[i].ToolCallID, Raw: ms[i].Content}
