@@ -265,9 +265,18 @@ func (s *stream) close() { _ = s.body.Close() }
 // next returns the next event.
 func (s *stream) next(t *testing.T) event {
 	t.Helper()
+	e, ok := s.read(t)
+	if !ok {
+		t.Fatalf("the stream ended: %v", s.lines.Err())
+	}
+	return e
+}
+
+// read returns the next event, or false where the stream ends.
+func (s *stream) read(t *testing.T) (e event, ok bool) {
+	t.Helper()
 	guard := time.AfterFunc(patience, s.close)
 	defer guard.Stop()
-	var e event
 	for s.lines.Scan() {
 		field, value, _ := strings.Cut(s.lines.Text(), ":")
 		value = strings.TrimPrefix(value, " ")
@@ -285,12 +294,11 @@ func (s *stream) next(t *testing.T) event {
 			}
 		case "":
 			if s.lines.Text() == "" && e.Name != "" {
-				return e
+				return e, true
 			}
 		}
 	}
-	t.Fatalf("the stream ended: %v", s.lines.Err())
-	return e
+	return e, false
 }
 
 // turn returns the events of a turn up to its end.
