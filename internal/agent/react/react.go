@@ -22,6 +22,10 @@
 //	               ├ may run ▶ the tool, under ReuseHandlers
 //	               └ OnEnd{Extra: carrier} ▶ Bridge ▶ Gate.After ▶ carrier.Result
 //
+// With [Config.Interrupt] the middleware interrupts the graph at a call that the
+// bridge has found to wait for a person, after the gate has closed it; the turn
+// that tells the answer goes on from there.
+//
 // A denial is a result, never an error: an error out of a middleware ends the
 // whole graph, and with parallel calls leaves a sibling running.
 package react
