@@ -3,10 +3,10 @@ package audit
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -18,96 +18,26 @@ func rehash(line string) string {
 	return body + hashMember + hex.EncodeToString(sum[:]) + `"}`
 }
 
-// A tampering is what somebody does to the lines of a log of 20 records.
-type tampering struct {
-	name   string
-	do     func(lines []string) string
-	faults string // in order, each kind once
-	first  uint64
-	exit   int
+// rechain gives lines the numbers, links and hashes that a log of them has.
+func rechain(lines []string) []string {
+	var prev string
+	for i, line := range lines {
+		before, after, _ := strings.Cut(line, `"prev_hash":`)
+		_, after, _ = strings.Cut(after, ",")
+		link := `"` + prev + `"`
+		if prev == "" {
+			link = "null"
+		}
+		line = before + `"prev_hash":` + link + "," + after
+		before, after, _ = strings.Cut(line, `"seq":`)
+		_, after, _ = strings.Cut(after, ",")
+		lines[i] = rehash(before + `"seq":` + strconv.Itoa(i) + "," + after)
+		prev = lines[i][len(lines[i])-66 : len(lines[i])-2]
+	}
+	return lines
 }
 
 func join(lines []string) string { return strings.Join(lines, "\n") + "\n" }
-
-func tamperings() []tampering {
-	return []tampering{
-		{"edit one byte", func(l []string) string {
-			l[10] = strings.Replace(l[10], "employees", "employeez", 1)
-			return join(l)
-		}, "chain.hash", 10, ExitTampered},
-		{"edit and fix its own hash", func(l []string) string {
-			l[10] = rehash(strings.Replace(l[10], "employees", "employeez", 1))
-			return join(l)
-		}, "chain.link", 11, ExitTampered},
-		{"delete a record", func(l []string) string {
-			return join(slices.Delete(l, 10, 11))
-		}, "chain.seq chain.link", 10, ExitTampered},
-		{"swap two records", func(l []string) string {
-			l[10], l[11] = l[11], l[10]
-			return join(l)
-		}, "chain.seq chain.link", 10, ExitTampered},
-		{"duplicate a record", func(l []string) string {
-			return join(slices.Insert(l, 11, l[10]))
-		}, "chain.seq chain.link", 11, ExitTampered},
-		{"whitespace inside a record", func(l []string) string {
-			l[10] = strings.Replace(l[10], `"seq":`, `"seq": `, 1)
-			return join(l)
-		}, "chain.format chain.link", 10, ExitTampered},
-		{"whitespace inside arguments", func(l []string) string {
-			l[10] = strings.Replace(l[10], `"sql":`, `"sql": `, 1)
-			return join(l)
-		}, "chain.hash", 10, ExitTampered},
-		{"reorder keys inside arguments", func(l []string) string {
-			l[10] = strings.Replace(l[10], `{"action":"allow","hook":"h"`, `{"hook":"h","action":"allow"`, 1)
-			return join(l)
-		}, "chain.hash", 10, ExitTampered},
-		{"CRLF line ends", func(l []string) string {
-			return strings.Join(l, "\r\n") + "\r\n"
-		}, "chain.format", 0, ExitTampered},
-		{"blank line inserted", func(l []string) string {
-			return join(slices.Insert(l, 10, ""))
-		}, "chain.format chain.seq chain.link", 10, ExitTampered},
-		{"last line cut in half", func(l []string) string {
-			last := l[len(l)-1]
-			return join(l[:len(l)-1]) + last[:len(last)/2]
-		}, "chain.torn", 19, ExitTorn},
-		{"torn and tampered", func(l []string) string {
-			l[10] = strings.Replace(l[10], "employees", "employeez", 1)
-			return join(l) + "{"
-		}, "chain.hash chain.torn", 10, ExitTampered},
-		{"4 KiB of zeros at the end", func(l []string) string {
-			return join(l) + strings.Repeat("\x00", 4096)
-		}, "chain.torn", 20, ExitTorn},
-		{"second decision smuggled in and rechained", func(l []string) string {
-			l[19] = rehash(strings.Replace(l[19], `"kind":`, `"decision":"deny","kind":`, 1))
-			return join(l)
-		}, "chain.format", 19, ExitTampered},
-		{"second decision in another spelling", func(l []string) string {
-			l[19] = rehash(strings.Replace(l[19], `"kind":`, `"\u0064ecision":"deny","kind":`, 1))
-			return join(l)
-		}, "chain.format", 19, ExitTampered},
-		{"record of another profile", func(l []string) string {
-			l[19] = rehash(strings.Replace(l[19], `"profile":"default"`, `"profile":"other"`, 1))
-			return join(l)
-		}, "chain.profile", 19, ExitTampered},
-		{"record 0 is something else", func(l []string) string {
-			l[0] = rehash(strings.Replace(l[0], "log.created", "tool.intent", 1))
-			return join(l)
-		}, "log.created chain.link", 0, ExitTampered},
-		{"head cut off", func(l []string) string {
-			return join(l[1:])
-		}, "chain.seq chain.link log.created", 0, ExitTampered},
-		{"line longer than a record", func(l []string) string {
-			l[10] = strings.Repeat("x", maxLine+1)
-			return join(l)
-		}, "chain.format chain.link", 10, ExitTampered},
-		{"line longer than any buffer", func(l []string) string {
-			l[10] = strings.Repeat("x", 3<<20)
-			return join(l)
-		}, "chain.format chain.link", 10, ExitTampered},
-		{"emptied", func([]string) string { return "" }, "log.missing", 0, ExitMissing},
-	}
-}
 
 func kinds(rep Report) string {
 	var out []string
@@ -117,57 +47,6 @@ func kinds(rep Report) string {
 		}
 	}
 	return strings.Join(out, " ")
-}
-
-func TestTampering(t *testing.T) {
-	for _, tt := range tamperings() {
-		t.Run(tt.name, func(t *testing.T) {
-			cfg := config(t)
-			l := mustOpen(t, cfg)
-			for i := 1; i < 20; i++ {
-				r := intent(i)
-				r.Trail = append(r.Trail, step("h"))
-				mustAppend(t, l, r)
-			}
-			if err := l.Close(); err != nil {
-				t.Fatal(err)
-			}
-			name := cfg.Dir + "/" + fileName
-			before := readLines(t, name)
-			after := tt.do(slices.Clone(before))
-			if after == join(before) {
-				t.Fatal("nothing was changed")
-			}
-			if err := os.WriteFile(name, []byte(after), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			unsealed(t, cfg)
-			rep, err := VerifyDir(t.Context(), cfg.Dir, VerifyOptions{Keys: []string{l.Key()}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := kinds(rep); got != tt.faults || rep.FirstBad == nil || *rep.FirstBad != tt.first || rep.ExitCode() != tt.exit {
-				t.Errorf("verify: %q first %v exit %d, want %q first %d exit %d\n%v", got, rep.FirstBad, rep.ExitCode(), tt.faults, tt.first, tt.exit, rep.Faults)
-			}
-			again, err := Open(t.Context(), cfg)
-			if tt.exit == ExitTampered {
-				if _, ok := errors.AsType[*TamperError](err); !ok {
-					t.Errorf("opening a tampered log: %v, want a *TamperError", err)
-				}
-				if now, err := os.ReadFile(name); err != nil || string(now) != after {
-					t.Errorf("the evidence was changed: %v", err)
-				}
-				return
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = again.Close() }()
-			if rep, err := again.Verify(t.Context()); err != nil || !rep.OK() {
-				t.Errorf("after mending: %+v, %v", rep, err)
-			}
-		})
-	}
 }
 
 func TestVerifyMissingFile(t *testing.T) {

@@ -216,9 +216,7 @@ func VerifyFile(ctx context.Context, name string, o VerifyOptions) (rep Report, 
 	case filepath.Base(name) == fileName && (err == nil || errors.Is(err, fs.ErrNotExist)):
 		return VerifyDir(ctx, filepath.Dir(name), o)
 	case errors.Is(err, fs.ErrNotExist):
-		rep.Missing = true
-		rep.add(0, faultMissing, "there is no file "+name)
-		return rep, nil
+		return verify(ctx, nil, o)
 	case err != nil:
 		return rep, fmt.Errorf("verify audit log: %w", err)
 	case !info.Mode().IsRegular():
