@@ -20,6 +20,7 @@ var internal = map[string][]string{
 	"internal/hooks/builtin":                 {"internal/hooks", "internal/sqlguard"},
 	"internal/sqlguard":                      {},
 	"internal/audit":                         {"internal/hooks"},
+	"internal/audit/audittest":               {"internal/audit"}, // what is done to logs, for tests of several packages
 	"internal/audit/witness":                 {"internal/audit"}, // the network stays out of the log's own package
 	"internal/sse":                           {},
 	"internal/datasource":                    {"internal/sqlguard"},
@@ -55,7 +56,7 @@ var external = map[string][]string{
 	"vitess.io/...":                       {"internal/sqlguard"},
 	"github.com/zricethezav/gitleaks/...": {"internal/audit"},
 	"os/exec":                             {"internal/datasource/dbtest"}, // starts database servers for tests
-	"golang.org/x/mod/...":                {"internal/audit", "internal/audit/witness"},
+	"golang.org/x/mod/...":                {"internal/audit", "internal/audit/audittest", "internal/audit/witness"},
 	"github.com/transparency-dev/...":     {"internal/audit/witness"},
 	"github.com/prometheus/...":           {"web", "cmd/server"},
 	"github.com/caarlos0/env/...":         {"cmd/server"},
