@@ -21,7 +21,7 @@ type Case struct {
 	Exit  int  // of audit verify, for the folder
 	Opens bool // for appending, by a server that starts
 
-	lines func(l []string) string                       // what the file holds afterwards
+	lines func(l []string) string                      // what the file holds afterwards
 	also  func(tb testing.TB, s Scene, content string) // what else is done
 }
 
