@@ -55,6 +55,9 @@ func build(ctx context.Context, c Config, log *slog.Logger, redactor *audit.Reda
 	if a.store, err = store.Open(ctx, c.storage("datamind.db")); err != nil {
 		return nil, err
 	}
+	if err := a.checkStored(ctx); err != nil {
+		return nil, err
+	}
 	if a.follow, err = follow(ctx, a.audit, a.store, log); err != nil {
 		return nil, err
 	}
@@ -102,7 +105,7 @@ func (a *app) assemble(ctx context.Context) (err error) {
 		return err
 	}
 	a.service, err = agent.New(agent.Config{
-		Sources: a.sources.Names(), Store: a.store, Engine: engine, Gate: a.gate, Hooks: a.chain, Sink: sink, Recorder: a.audit, Log: a.log,
+		Sources: a.sources.Names(), Store: a.store, Engine: engine, Gate: a.gate, Hooks: a.chain, Sink: sink, Recorder: a.audit, Seal: a.seal, Log: a.log,
 		TurnTimeout:     time.Duration(c.Agent.WallClockTimeoutS) * time.Second,
 		MaxToolCalls:    c.Agent.MaxToolCalls,
 		ApprovalTimeout: asking,

@@ -31,12 +31,18 @@ type product struct {
 // in dir. It is stopped when the test ends, or by stop.
 func serveProduct(t *testing.T, dir string, environ ...string) *product {
 	t.Helper()
+	return serveProductTo(t, dir, io.Discard, environ...)
+}
+
+// serveProductTo is serveProduct for who reads its standard output, too.
+func serveProductTo(t *testing.T, dir string, also io.Writer, environ ...string) *product {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	stdout, ready := io.Pipe()
 	done := make(chan error, 1)
 	environ = append([]string{"DATAMIND__HTTP__ADDR=127.0.0.1:0", "DATAMIND__DATA__BASE_DIR=" + dir, "DATAMIND__LOG__LEVEL=error"}, environ...)
 	go func() {
-		err := run(ctx, process{args: []string{"serve"}, environ: environ, dir: dir, stdin: strings.NewReader(""), stdout: ready, stderr: os.Stderr})
+		err := run(ctx, process{args: []string{"serve"}, environ: environ, dir: dir, stdin: strings.NewReader(""), stdout: io.MultiWriter(also, ready), stderr: os.Stderr})
 		_ = ready.CloseWithError(io.EOF)
 		done <- err
 	}()

@@ -34,6 +34,10 @@ type Config struct {
 	Sink     Sink
 	Recorder Recorder
 
+	// Seal returns the audit log's newest signed note, which goes out with the
+	// end of a turn: it covers the turn's records. nil: there are none.
+	Seal func(ctx context.Context) []byte
+
 	Log             *slog.Logger
 	Now             func() time.Time // default: time.Now
 	TurnTimeout     time.Duration    // default: 5 minutes

@@ -154,9 +154,14 @@ func (s *Service) finish(ctx context.Context, t Turn, tr *transcript, sc *scope,
 		}})
 	}
 	var code Code
-	end := Event{Type: TurnCompleted, Completed: &Completed{Text: res.Text, Usage: res.Usage, AuditFrom: from, AuditTo: to}}
+	end := Event{Type: TurnFailed, Error: failed}
 	if failed != nil {
-		code, end = failed.Code, Event{Type: TurnFailed, Error: failed}
+		code = failed.Code
+	} else {
+		end = Event{Type: TurnCompleted, Completed: &Completed{Text: res.Text, Usage: res.Usage, AuditFrom: from, AuditTo: to}}
+		if s.cfg.Seal != nil {
+			end.Completed.Checkpoint = s.cfg.Seal(ctx)
+		}
 	}
 	if code == CodeInterrupted {
 		s.check(ctx, t, "reopen answers", s.cfg.Store.Reopen(ctx, t.ID))

@@ -174,6 +174,26 @@ func (l *Log) Key() string { return l.id.Key }
 // acknowledged before the call.
 func (l *Log) Checkpoint() Checkpoint { return l.index.checkpoint() }
 
+// Continues says whether the log is what a checkpoint of it was about, and what
+// came after: otherwise it is a [*TamperError]. Who signed it is not looked at.
+func (l *Log) Continues(c Checkpoint) error {
+	head := l.Checkpoint()
+	switch {
+	case c.Origin != head.Origin:
+		return &TamperError{What: faultOrigin, Detail: fmt.Sprintf("the checkpoint is of %s, the log is %s", c.Origin, head.Origin)}
+	case c.Size > head.Size:
+		return &TamperError{Seq: head.Size, What: faultTruncated, Detail: fmt.Sprintf("%d records were sealed, %d are left", c.Size, head.Size)}
+	}
+	t, err := readTree(c.Size, l)
+	if err != nil {
+		return fmt.Errorf("read the audit log's tree: %w", err)
+	}
+	if t.root() != c.Root {
+		return &TamperError{What: faultRoot, Detail: fmt.Sprintf("the first %d records are not those that were sealed", c.Size)}
+	}
+	return nil
+}
+
 // ReadHashes implements [golang.org/x/mod/sumdb/tlog.HashReader] over the log's
 // tree, for proofs up to the size of [Log.Checkpoint]. The hashes are read from
 // a file that anybody may have changed: check what is made of them against the

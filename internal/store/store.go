@@ -13,6 +13,7 @@
 //	checkpoints      where turns paused, until the answers are told
 //	queued           the message that waits for a turn to end
 //	events           what the stream sent; the row ID is the event ID
+//	audit_checkpoints  signed notes about the audit log
 //
 // One connection writes, with synchronous=FULL, so that what a method has
 // acknowledged survives a loss of power; callers at the same time share a
