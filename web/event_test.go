@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"example.com/datamind/internal/agent"
+	"example.com/datamind/internal/audit"
 	"example.com/datamind/internal/hooks"
 )
 
@@ -132,12 +134,12 @@ func TestSinkOrder(t *testing.T) {
 	var published []uint64
 	sink := Sink(&memoryLog{}, func(id uint64, _, _, _ string, _ []byte) {
 		published = append(published, id)
-	}, slog.New(slog.DiscardHandler))
+	}, newRedactor(t), slog.New(slog.DiscardHandler))
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
 			for range 50 {
-				sink.Send(t.Context(), agent.Event{Type: agent.TurnDelta, Text: "x"})
+				sink.Send(t.Context(), agent.Event{Type: agent.TurnDelta, Text: "word "})
 			}
 		})
 	}
@@ -152,10 +154,52 @@ func TestSinkOrder(t *testing.T) {
 	}
 }
 
+func newRedactor(t *testing.T) Redactor {
+	t.Helper()
+	r, err := audit.NewRedactor(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// A secret that comes in pieces is not sent in pieces, prose is not held back,
+// and what is held goes before what follows it.
+func TestSinkRedacts(t *testing.T) {
+	var sent []string
+	sink := Sink(&memoryLog{}, func(_ uint64, _, _, name string, data []byte) {
+		var e struct{ Text string }
+		if err := json.Unmarshal(data, &e); err != nil {
+			t.Error(err)
+		}
+		sent = append(sent, name+" "+e.Text)
+	}, newRedactor(t), slog.New(slog.DiscardHandler))
+	for _, e := range []agent.Event{
+		{Type: agent.TurnStarted, Text: "log in with password=S3cr3t-x9"},
+		{Type: agent.TurnDelta, Text: "It is "},
+		{Type: agent.TurnDelta, Text: "the pass"},
+		{Type: agent.TurnDelta, Turn: testTurn, Text: "another turn"},
+		{Type: agent.TurnDelta, Text: "word: S3cr"},
+		{Type: agent.TurnDelta, Text: "3t-x9, no doubt."},
+		{Type: agent.TurnCompleted, Completed: &agent.Completed{Text: "It is the password: S3cr3t-x9, no doubt."}},
+	} {
+		sink.Send(t.Context(), e)
+	}
+	want := []string{
+		"turn.started log in with password=[REDACTED:pair]",
+		"turn.delta It is ", "turn.delta the ", "turn.delta another turn",
+		"turn.delta password: [REDACTED:pair], no doubt.",
+		"turn.completed It is the password: [REDACTED:pair], no doubt.",
+	}
+	if !slices.Equal(sent, want) {
+		t.Errorf("sent %q\nwant %q", sent, want)
+	}
+}
+
 // A turn that was stopped still has to say so.
 func TestSinkAfterStop(t *testing.T) {
 	log, n := &memoryLog{}, 0
-	sink := Sink(log, func(uint64, string, string, string, []byte) { n++ }, slog.New(slog.DiscardHandler))
+	sink := Sink(log, func(uint64, string, string, string, []byte) { n++ }, newRedactor(t), slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	sink.Send(ctx, agent.Event{Type: agent.TurnFailed, Error: agent.Errorf(agent.CodeStopped, "stopped")})
@@ -169,8 +213,8 @@ func TestSinkNotStored(t *testing.T) {
 	var log strings.Builder
 	sink := Sink(&memoryLog{err: errors.New("disk full")}, func(uint64, string, string, string, []byte) {
 		t.Error("published")
-	}, slog.New(slog.NewTextHandler(&log, nil)))
-	sink.Send(t.Context(), agent.Event{Type: agent.TurnDelta, Turn: testTurn})
+	}, newRedactor(t), slog.New(slog.NewTextHandler(&log, nil)))
+	sink.Send(t.Context(), agent.Event{Type: agent.TurnDelta, Turn: testTurn, Text: "word "})
 	sink.Send(t.Context(), agent.Event{Type: agent.TurnFailed})
 	for _, want := range []string{"disk full", testTurn, "lacks its part"} {
 		if !strings.Contains(log.String(), want) {

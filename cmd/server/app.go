@@ -22,22 +22,23 @@ import (
 
 // An app is the program's parts, put together for one profile.
 type app struct {
-	cfg     Config
-	log     *slog.Logger
-	audit   *audit.Log
-	store   *store.DB
-	follow  *follower
-	sources *datasource.Set
-	broker  *sse.Broker
-	chain   *hooks.Chain
-	gate    *agent.Gate
-	service *agent.Service
+	cfg      Config
+	log      *slog.Logger
+	redactor *audit.Redactor
+	audit    *audit.Log
+	store    *store.DB
+	follow   *follower
+	sources  *datasource.Set
+	broker   *sse.Broker
+	chain    *hooks.Chain
+	gate     *agent.Gate
+	service  *agent.Service
 }
 
 // build opens what cfg names and puts it together. What can't be opened stops
 // the program: a server without its guard or its log is none.
 func build(ctx context.Context, c Config, log *slog.Logger, redactor *audit.Redactor) (_ *app, err error) {
-	a := &app{cfg: c, log: log}
+	a := &app{cfg: c, log: log, redactor: redactor}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.close())
@@ -52,7 +53,7 @@ func build(ctx context.Context, c Config, log *slog.Logger, redactor *audit.Reda
 	if err := a.recordSwitches(ctx); err != nil {
 		return nil, err
 	}
-	if a.store, err = store.Open(ctx, c.storage("datamind.db")); err != nil {
+	if a.store, err = store.Open(ctx, c.storage("datamind.db"), store.WithSecrets(redactor, c.path("keys", "store.key"))); err != nil {
 		return nil, err
 	}
 	if err := a.checkStored(ctx); err != nil {
@@ -92,7 +93,7 @@ func (a *app) assemble(ctx context.Context) (err error) {
 	if a.chain, err = hooks.NewChain(c.rules(a.sources), a.store, observer); err != nil {
 		return err
 	}
-	sink := web.Sink(a.store, publish(a.broker), a.log)
+	sink := web.Sink(a.store, publish(a.broker), a.redactor, a.log)
 	asking := time.Duration(c.Agent.AskTimeoutS) * time.Second
 	a.gate, err = agent.NewGate(agent.GateConfig{
 		Hooks: a.chain, Observer: observer, Sink: sink, Approvals: a.store, Ledger: a.store, Log: a.log, ApprovalTimeout: asking,
@@ -171,7 +172,7 @@ func (a *app) handler(addr string) (*web.Server, error) {
 		return nil, err
 	}
 	return web.New(web.Config{
-		Chat: a.service, History: a.store, Audit: ledger{a.audit, a.store, a.follow}, Rules: rules, Hooks: trial,
+		Chat: a.service, History: publicHistory{a.store}, Audit: ledger{a.audit, a.store, a.follow}, Rules: rules, Hooks: trial,
 		Sources: sourceList{a.sources}, Streams: a.broker, Files: static.Files,
 		Examples: a.examples, Addr: addr, Notices: append(a.cfg.notices(), sourceNotices(a.sources)...), Version: version, Log: a.log,
 	})

@@ -28,7 +28,9 @@ var (
 	_ web.AuditLog      = ledger{}
 	_ web.Chat          = (*agent.Service)(nil)
 	_ web.EventLog      = (*store.DB)(nil)
-	_ web.History       = (*store.DB)(nil)
+	_ web.History       = publicHistory{}
+	_ web.Redactor      = (*audit.Redactor)(nil)
+	_ store.Redactor    = (*audit.Redactor)(nil)
 	_ web.Streams       = (*sse.Broker)(nil)
 )
 

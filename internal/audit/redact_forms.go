@@ -41,8 +41,8 @@ func secretRules() []rule {
 	return []rule{
 		{name: "pem", gates: []string{"-----BEGIN"}, expr: `-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|$)`},
 		// Passwords hold @ and / too, though they should not: up to the last @.
-		{name: "url", gates: []string{"://"}, expr: `[a-zA-Z][a-zA-Z0-9+.\-]*://[^\s/:@"'<>]*:([^\s"'<>?#]+)@`, ok: unlikePort},
-		{name: "url", gates: []string{"://"}, expr: `[a-zA-Z][a-zA-Z0-9+.\-]*://[^\s/:@"'<>]*:([^\s/"'<>]+)@`},
+		{name: "url", gates: []string{"://"}, expr: `://[^\s/:@"'<>]*:([^\s"'<>?#]+)@`, ok: unlikePort},
+		{name: "url", gates: []string{"://"}, expr: `://[^\s/:@"'<>]*:([^\s/"'<>]+)@`},
 		{name: "dsn", gates: []string{"@tcp(", "@unix("}, expr: `[\w.\-]+:([^\s"']+)@(?:tcp|unix)\(`},
 		{name: "jwt", gates: []string{"eyJ"}, expr: `\beyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]*`},
 		{name: "aws", gates: []string{"AKIA", "ASIA", "ABIA", "ACCA"}, expr: `\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b`},

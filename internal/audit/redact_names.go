@@ -65,15 +65,19 @@ func isASCII(s string) bool {
 // mentionsSecret reports whether text in lower case has a part of any word
 // that names a secret: a gate before all that costs more.
 func mentionsSecret(low string) bool {
-	for _, stem := range []string{
-		"pass", "secret", "token", "key", "pwd", "auth", "cookie", "credential", "identified", "bearer", "pin", "otp", "cvv",
-		"密码", "口令", "密钥", "令牌", "凭证", "私钥", "验证码",
-	} {
+	for _, stem := range secretStems() {
 		if strings.Contains(low, stem) {
 			return true
 		}
 	}
 	return false
+}
+
+func secretStems() [20]string {
+	return [...]string{
+		"pass", "secret", "token", "key", "pwd", "auth", "cookie", "credential", "identified", "bearer", "pin", "otp", "cvv",
+		"密码", "口令", "密钥", "令牌", "凭证", "私钥", "验证码",
+	}
 }
 
 func secretNameChinese(name string) bool {

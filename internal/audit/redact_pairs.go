@@ -67,7 +67,12 @@ func pairAt(s string, at, floor int) (name string, right int, ok bool) {
 	left := strings.TrimRight(s[max(floor, at-maxNameSpan):at], " \t")
 	left = strings.TrimRight(left, `"'`+"`\\")
 	from := nameStart(left)
-	return strings.TrimLeft(left[from:], "-."), right, from < len(left)
+	name = strings.TrimLeft(left[from:], "-.")
+	if strings.EqualFold(name, "key") || strings.EqualFold(name, "code") { // in prose: API key
+		before := strings.TrimRight(left[:from], " ")
+		name = before[nameStart(before):] + "_" + name
+	}
+	return name, right, from < len(left)
 }
 
 // flagBefore reports whether s ends in a command's flag, such as --password.

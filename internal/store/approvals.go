@@ -13,15 +13,15 @@ import (
 
 const approvalColumns = `a.id, a.session, a.turn, a.user, a.call, a.tool, a.args, a.sent, a.hook, a.prompt,
 	a.details, a.confirm_args, a.fingerprint, a.typed, a.lang, a.asked_at, a.expires_at, a.extended,
-	a.state, a.decided_by, a.decided_at, a.record`
+	a.state, a.decided_by, a.decided_at, a.record, a.sealed`
 
-func scanApproval(row scanner) (a agent.Approval, err error) {
-	var args, sent, details, confirm, f []byte
+func (db *DB) scanApproval(row scanner) (a agent.Approval, err error) {
+	var args, sent, details, confirm, f, sealed []byte
 	var asked, expires int64
 	var decided sql.NullInt64
 	err = row.Scan(&a.ID, &a.Session, &a.Turn, &a.User, &a.Call.ID, &a.Call.Tool, &args, &sent, &a.Hook,
 		&a.Question.Prompt, &details, &confirm, &f, &a.Typed, &a.Lang, &asked, &expires, &a.Extended,
-		&a.State, &a.By, &decided, &a.Record)
+		&a.State, &a.By, &decided, &a.Record, &sealed)
 	if err != nil {
 		return a, err
 	}
@@ -32,7 +32,7 @@ func scanApproval(row scanner) (a agent.Approval, err error) {
 	if decided.Valid {
 		a.At = timeOf(decided.Int64)
 	}
-	return a, nil
+	return a, db.restore(&a, sealed)
 }
 
 func noApproval() error { return agent.Errorf(agent.CodeNotFound, "there is no such approval") }
@@ -41,38 +41,44 @@ func noApproval() error { return agent.Errorf(agent.CodeNotFound, "there is no s
 // is none that a repeated call could wait for, even if nobody expired it yet.
 func (db *DB) SaveApproval(ctx context.Context, a agent.Approval) (saved agent.Approval, err error) {
 	err = db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		saved, err = scanApproval(tx.QueryRowContext(ctx, `SELECT `+approvalColumns+` FROM approvals a
+		saved, err = db.scanApproval(tx.QueryRowContext(ctx, `SELECT `+approvalColumns+` FROM approvals a
 			WHERE fingerprint = ? AND state = 'pending' AND session = ? AND user = ? AND expires_at > ?
 			ORDER BY id LIMIT 1`, a.Fingerprint[:], a.Session, a.User, micros(db.now())))
 		if !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
-		if err := insertApproval(ctx, tx, a); err != nil {
+		if err := db.insertApproval(ctx, tx, a); err != nil {
 			return err
 		}
-		saved, err = approval(ctx, tx, a.User, a.ID)
+		saved, err = db.approval(ctx, tx, a.User, a.ID)
 		return err
 	})
 	return saved, err
 }
 
-func insertApproval(ctx context.Context, tx *sql.Tx, a agent.Approval) error {
-	_, err := tx.ExecContext(ctx, `INSERT INTO approvals (id, session, turn, user, call, tool, args, sent, hook, prompt,
-		details, confirm_args, fingerprint, typed, lang, asked_at, expires_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+func (db *DB) insertApproval(ctx context.Context, tx *sql.Tx, a agent.Approval) error {
+	public := db.Public(a)
+	sealed, err := db.sealedCall(a, public)
+	if err != nil {
+		return err
+	}
+	a = public
+	_, err = tx.ExecContext(ctx, `INSERT INTO approvals (id, session, turn, user, call, tool, args, sent, hook, prompt,
+		details, confirm_args, fingerprint, typed, lang, asked_at, expires_at, sealed)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		a.ID, a.Session, a.Turn, a.User, a.Call.ID, a.Call.Tool, string(a.Call.Args), optional(a.Call.Sent), a.Hook,
 		a.Question.Prompt, optional(a.Question.Details), optional(a.Question.ConfirmArgs), a.Fingerprint[:],
-		a.Typed, a.Lang, micros(a.Asked), micros(a.Expires))
+		a.Typed, a.Lang, micros(a.Asked), micros(a.Expires), sealed)
 	return err
 }
 
 // Approval implements [agent.Store].
 func (db *DB) Approval(ctx context.Context, user, id string) (agent.Approval, error) {
-	return approval(ctx, db.read, user, id)
+	return db.approval(ctx, db.read, user, id)
 }
 
-func approval(ctx context.Context, q querier, user, id string) (agent.Approval, error) {
-	a, err := scanApproval(q.QueryRowContext(ctx,
+func (db *DB) approval(ctx context.Context, q querier, user, id string) (agent.Approval, error) {
+	a, err := db.scanApproval(q.QueryRowContext(ctx,
 		`SELECT `+approvalColumns+` FROM approvals a WHERE id = ? AND user = ?`, id, user))
 	if errors.Is(err, sql.ErrNoRows) {
 		return a, noApproval()
@@ -83,29 +89,29 @@ func approval(ctx context.Context, q querier, user, id string) (agent.Approval, 
 // Approvals returns a user's approvals in a state, oldest first; an empty state
 // stands for all of them. There are at most 1,000.
 func (db *DB) Approvals(ctx context.Context, user string, s agent.ApprovalState) ([]agent.Approval, error) {
-	return all(ctx, db.read, scanApproval, `SELECT `+approvalColumns+` FROM approvals a
+	return all(ctx, db.read, db.scanApproval, `SELECT `+approvalColumns+` FROM approvals a
 		WHERE user = ? AND (state = ? OR ? = '') ORDER BY asked_at, id LIMIT 1000`, user, s, s)
 }
 
 // OpenApprovals implements [agent.Store].
 func (db *DB) OpenApprovals(ctx context.Context, session string) ([]agent.Approval, error) {
-	return openApprovals(ctx, db.read, session)
+	return db.openApprovals(ctx, db.read, session)
 }
 
-func openApprovals(ctx context.Context, q querier, session string) ([]agent.Approval, error) {
-	return all(ctx, q, scanApproval, `SELECT `+approvalColumns+` FROM approvals a
+func (db *DB) openApprovals(ctx context.Context, q querier, session string) ([]agent.Approval, error) {
+	return all(ctx, q, db.scanApproval, `SELECT `+approvalColumns+` FROM approvals a
 		WHERE session = ? AND state = 'pending' ORDER BY asked_at, id`, session)
 }
 
 // Untold implements [agent.Store].
 func (db *DB) Untold(ctx context.Context, session string) ([]agent.Approval, error) {
-	return all(ctx, db.read, scanApproval, `SELECT `+approvalColumns+` FROM approvals a
+	return all(ctx, db.read, db.scanApproval, `SELECT `+approvalColumns+` FROM approvals a
 		WHERE session = ? AND state <> 'pending' AND told IS NULL ORDER BY asked_at, id`, session)
 }
 
 // Granted implements [agent.ApprovalStore].
 func (db *DB) Granted(ctx context.Context, id string) (agent.Approval, error) {
-	a, err := scanApproval(db.read.QueryRowContext(ctx, `SELECT `+approvalColumns+` FROM approvals a
+	a, err := db.scanApproval(db.read.QueryRowContext(ctx, `SELECT `+approvalColumns+` FROM approvals a
 		WHERE id = ? AND state = 'confirmed'
 		AND EXISTS (SELECT 1 FROM grants g WHERE g.approval = a.id AND g.used_at IS NOT NULL)`, id))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -130,7 +136,7 @@ func (db *DB) Answer(ctx context.Context, c hooks.Consent, record uint64, g *hoo
 		if err != nil {
 			return err
 		}
-		a, err := approval(ctx, tx, c.User, c.Approval)
+		a, err := db.approval(ctx, tx, c.User, c.Approval)
 		if err != nil {
 			return err
 		}
@@ -159,7 +165,7 @@ func (db *DB) ExtendApproval(ctx context.Context, user, id string, expires time.
 		if err != nil {
 			return err
 		}
-		if a, err = approval(ctx, tx, user, id); err != nil {
+		if a, err = db.approval(ctx, tx, user, id); err != nil {
 			return err
 		}
 		switch {
@@ -177,7 +183,7 @@ func (db *DB) ExtendApproval(ctx context.Context, user, id string, expires time.
 // Expired implements [agent.Store].
 func (db *DB) Expired(ctx context.Context, now time.Time) (due []agent.Approval, next time.Time, err error) {
 	err = db.view(ctx, func(tx *sql.Tx) error {
-		due, err = all(ctx, tx, scanApproval, `SELECT `+approvalColumns+` FROM approvals a
+		due, err = all(ctx, tx, db.scanApproval, `SELECT `+approvalColumns+` FROM approvals a
 			WHERE state = 'pending' AND expires_at <= ? ORDER BY expires_at, id`, micros(now))
 		if err != nil {
 			return err

@@ -10,9 +10,13 @@ import (
 
 // SaveCheckpoint implements [agent.Store].
 func (db *DB) SaveCheckpoint(ctx context.Context, c agent.Checkpoint) error {
+	data, err := db.vault.seal(c.Data) // an engine's checkpoint holds the conversation
+	if err != nil {
+		return err
+	}
 	return db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO checkpoints (turn, session, data, saved_at) VALUES (?, ?, ?, ?)`,
-			c.Turn, c.Session, c.Data, micros(db.now()))
+			c.Turn, c.Session, data, micros(db.now()))
 		return err
 	})
 }
@@ -24,6 +28,9 @@ func (db *DB) Checkpoint(ctx context.Context, session string) (*agent.Checkpoint
 		session).Scan(&c.Turn, &c.Data)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil //nolint:nilnil // no paused turn is no error
+	}
+	if err == nil {
+		c.Data, err = db.vault.open(c.Data)
 	}
 	if err != nil {
 		return nil, err

@@ -139,7 +139,7 @@ func (db *DB) Snapshot(ctx context.Context, user, id string) (snap agent.Snapsho
 		if snap.Session, err = session(ctx, tx, user, id); err != nil {
 			return err
 		}
-		if snap.Pending, err = openApprovals(ctx, tx, id); err != nil {
+		if snap.Pending, err = db.openApprovals(ctx, tx, id); err != nil {
 			return err
 		}
 		snap.Messages, err = all(ctx, tx, scanMessage, `SELECT `+messageColumns+` FROM messages m

@@ -18,7 +18,7 @@ func (db *DB) Unfinished(ctx context.Context) (cut []agent.CutTurn, err error) {
 			return err
 		}
 		for _, t := range turns {
-			c, err := cutTurn(ctx, tx, t)
+			c, err := db.cutTurn(ctx, tx, t)
 			if err != nil {
 				return err
 			}
@@ -38,7 +38,7 @@ func scanTurn(row scanner) (t agent.Turn, err error) {
 }
 
 // cutTurn reads from a turn's events how far it came.
-func cutTurn(ctx context.Context, tx *sql.Tx, t agent.Turn) (agent.CutTurn, error) {
+func (db *DB) cutTurn(ctx context.Context, tx *sql.Tx, t agent.Turn) (agent.CutTurn, error) {
 	c := agent.CutTurn{Turn: t}
 	events, err := all(ctx, tx, scanEvent, `SELECT id, name, data FROM events WHERE turn = ? AND name <> ? ORDER BY id`,
 		t.ID, agent.TurnDelta)
@@ -73,7 +73,7 @@ func cutTurn(ctx context.Context, tx *sql.Tx, t agent.Turn) (agent.CutTurn, erro
 	for i := range c.Open {
 		o := &c.Open[i]
 		o.Shown = asked[o.Call]
-		if err := lookUp(ctx, tx, t.ID, o); err != nil {
+		if err := db.lookUp(ctx, tx, t.ID, o); err != nil {
 			return c, err
 		}
 	}
@@ -90,7 +90,7 @@ func withoutUse(open []agent.OpenUse, call string) []agent.OpenUse {
 }
 
 // lookUp fills in what ledger and approvals know of a call.
-func lookUp(ctx context.Context, tx *sql.Tx, turn string, o *agent.OpenUse) error {
+func (db *DB) lookUp(ctx context.Context, tx *sql.Tx, turn string, o *agent.OpenUse) error {
 	var outcome sql.NullString
 	err := tx.QueryRowContext(ctx, `SELECT outcome FROM ledger WHERE turn = ? AND call = ?`, turn, o.Call).Scan(&outcome)
 	switch {
@@ -99,7 +99,7 @@ func lookUp(ctx context.Context, tx *sql.Tx, turn string, o *agent.OpenUse) erro
 	case !errors.Is(err, sql.ErrNoRows):
 		return err
 	}
-	a, err := scanApproval(tx.QueryRowContext(ctx, `SELECT `+approvalColumns+` FROM approvals a
+	a, err := db.scanApproval(tx.QueryRowContext(ctx, `SELECT `+approvalColumns+` FROM approvals a
 		WHERE turn = ? AND call = ? ORDER BY asked_at DESC, id DESC LIMIT 1`, turn, o.Call))
 	switch {
 	case err == nil:

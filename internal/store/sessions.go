@@ -23,7 +23,7 @@ func noSession() error { return agent.Errorf(agent.CodeNotFound, "there is no su
 func (db *DB) CreateSession(ctx context.Context, s agent.Session) error {
 	return db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-			s.ID, s.User, s.Tenant, s.Title, s.Source, s.State, micros(s.Created), micros(s.Updated))
+			s.ID, s.User, s.Tenant, db.redact.Text(s.Title), s.Source, s.State, micros(s.Created), micros(s.Updated))
 		return err
 	})
 }
@@ -67,7 +67,7 @@ func (db *DB) move(ctx context.Context, tx *sql.Tx, id string, from, to agent.St
 func (db *DB) RenameSession(ctx context.Context, user, id, title string) error {
 	return db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		n, err := changed(ctx, tx, `UPDATE sessions SET title = ?, updated_at = ? WHERE id = ? AND user = ?`,
-			title, micros(db.now()), id, user)
+			db.redact.Text(title), micros(db.now()), id, user)
 		if err == nil && n == 0 {
 			return noSession()
 		}

@@ -39,6 +39,9 @@ type DB struct {
 	write *writer
 	read  *sql.DB
 	now   func() time.Time
+
+	redact Redactor
+	vault  vault
 }
 
 var (
@@ -52,10 +55,15 @@ const readers = 4
 
 // Open opens the database at path and brings its schema up to date, as [Migrate]
 // does.
-func Open(ctx context.Context, path string) (*DB, error) {
+func Open(ctx context.Context, path string, options ...Option) (*DB, error) {
 	db, err := open(ctx, path)
 	if err != nil {
 		return nil, fmt.Errorf("open database %s: %w", path, err)
+	}
+	for _, o := range options {
+		if err := o(db); err != nil {
+			return nil, errors.Join(err, db.Close())
+		}
 	}
 	return db, nil
 }
@@ -74,7 +82,7 @@ func open(ctx context.Context, path string) (*DB, error) {
 	}
 	r.SetMaxOpenConns(readers)
 	r.SetMaxIdleConns(readers)
-	return &DB{write: newWriter(context.WithoutCancel(ctx), w), read: r, now: time.Now}, nil
+	return &DB{write: newWriter(context.WithoutCancel(ctx), w), read: r, now: time.Now, redact: unredacted{}}, nil
 }
 
 // openWriter opens the one connection that writes.

@@ -15,7 +15,7 @@ func (db *DB) StartTurn(ctx context.Context, t agent.Turn, from agent.State, fir
 			return err
 		}
 		_, err := tx.ExecContext(ctx, `INSERT INTO turns (id, session, text, lang, started_at) VALUES (?, ?, ?, ?, ?)`,
-			t.ID, t.Session.ID, t.Text, t.Lang, micros(db.now()))
+			t.ID, t.Session.ID, db.redact.Text(t.Text), t.Lang, micros(db.now()))
 		if err != nil {
 			return err
 		}
@@ -23,7 +23,7 @@ func (db *DB) StartTurn(ctx context.Context, t agent.Turn, from agent.State, fir
 			return err
 		}
 		if title != "" {
-			if _, err := tx.ExecContext(ctx, `UPDATE sessions SET title = ? WHERE id = ? AND title = ''`, title, t.Session.ID); err != nil {
+			if _, err := tx.ExecContext(ctx, `UPDATE sessions SET title = ? WHERE id = ? AND title = ''`, db.redact.Text(title), t.Session.ID); err != nil {
 				return err
 			}
 		}
@@ -37,7 +37,7 @@ func (db *DB) StartTurn(ctx context.Context, t agent.Turn, from agent.State, fir
 				return err
 			}
 		}
-		return appendMessages(ctx, tx, t.Session.ID, first)
+		return db.appendMessages(ctx, tx, t.Session.ID, first)
 	})
 }
 
@@ -66,11 +66,12 @@ type storedCall struct {
 
 // AppendMessages implements [agent.Store].
 func (db *DB) AppendMessages(ctx context.Context, session string, m ...agent.Message) error {
-	return db.update(ctx, func(ctx context.Context, tx *sql.Tx) error { return appendMessages(ctx, tx, session, m...) })
+	return db.update(ctx, func(ctx context.Context, tx *sql.Tx) error { return db.appendMessages(ctx, tx, session, m...) })
 }
 
-func appendMessages(ctx context.Context, tx *sql.Tx, session string, ms ...agent.Message) error {
+func (db *DB) appendMessages(ctx context.Context, tx *sql.Tx, session string, ms ...agent.Message) error {
 	for _, m := range ms {
+		m = db.cleanMessage(m)
 		var calls []byte
 		if len(m.Calls) > 0 {
 			stored := make([]storedCall, len(m.Calls))
