@@ -25,7 +25,16 @@ func (h publicHistory) Approvals(ctx context.Context, user string, s agent.Appro
 func (h publicHistory) Snapshot(ctx context.Context, user, session string) (agent.Snapshot, error) {
 	snap, err := h.DB.Snapshot(ctx, user, session)
 	snap.Pending = h.public(snap.Pending)
+	if q := snap.Queued; q != nil {
+		q.Text = h.PublicText(q.Text)
+	}
 	return snap, err
+}
+
+func (h publicHistory) Queued(ctx context.Context, session string) (agent.Queued, bool, error) {
+	q, ok, err := h.DB.Queued(ctx, session)
+	q.Text = h.PublicText(q.Text)
+	return q, ok, err
 }
 
 func (h publicHistory) public(list []agent.Approval) []agent.Approval {

@@ -148,7 +148,7 @@ func (db *DB) Snapshot(ctx context.Context, user, id string) (snap agent.Snapsho
 		if err != nil {
 			return err
 		}
-		q, waits, err := queued(ctx, tx, id)
+		q, waits, err := db.queued(ctx, tx, id)
 		if err != nil {
 			return err
 		}

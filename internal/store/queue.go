@@ -10,15 +10,23 @@ import (
 
 const queuedColumns = `q.turn, q.session, q.text, q.lang, q.at`
 
-func scanQueued(row scanner) (q agent.Queued, err error) {
+func (db *DB) scanQueued(row scanner) (q agent.Queued, err error) {
 	var at int64
-	err = row.Scan(&q.Turn, &q.Session, &q.Text, &q.Lang, &at)
+	if err = row.Scan(&q.Turn, &q.Session, &q.Text, &q.Lang, &at); err != nil {
+		return q, err
+	}
 	q.At = timeOf(at)
+	q.Text, err = db.vault.openText(q.Text)
 	return q, err
 }
 
 // Enqueue implements [agent.QueueStore].
-func (db *DB) Enqueue(ctx context.Context, q agent.Queued) error {
+func (db *DB) Enqueue(ctx context.Context, q agent.Queued) (err error) {
+	if db.redact.Text(q.Text) != q.Text { // the model is to read it as it was typed
+		if q.Text, err = db.vault.sealText(q.Text); err != nil {
+			return err
+		}
+	}
 	return db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		n, err := changed(ctx, tx, `INSERT INTO queued (session, turn, text, lang, at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 			q.Session, q.Turn, q.Text, q.Lang, micros(q.At))
@@ -35,7 +43,7 @@ func (db *DB) Dequeue(ctx context.Context, user, id string) (q agent.Queued, err
 		if _, err := session(ctx, tx, user, id); err != nil {
 			return err
 		}
-		q, err = scanQueued(tx.QueryRowContext(ctx, `DELETE FROM queued AS q WHERE session = ? RETURNING turn, session, text, lang, at`, id))
+		q, err = db.scanQueued(tx.QueryRowContext(ctx, `DELETE FROM queued AS q WHERE session = ? RETURNING turn, session, text, lang, at`, id))
 		if errors.Is(err, sql.ErrNoRows) {
 			return agent.Errorf(agent.CodeNotFound, "no message waits in this session: its turn has begun, or it was withdrawn")
 		}
@@ -46,11 +54,11 @@ func (db *DB) Dequeue(ctx context.Context, user, id string) (q agent.Queued, err
 
 // Queued implements [agent.QueueStore].
 func (db *DB) Queued(ctx context.Context, session string) (q agent.Queued, ok bool, err error) {
-	return queued(ctx, db.read, session)
+	return db.queued(ctx, db.read, session)
 }
 
-func queued(ctx context.Context, r querier, session string) (q agent.Queued, ok bool, err error) {
-	q, err = scanQueued(r.QueryRowContext(ctx, `SELECT `+queuedColumns+` FROM queued q WHERE session = ?`, session))
+func (db *DB) queued(ctx context.Context, r querier, session string) (q agent.Queued, ok bool, err error) {
+	q, err = db.scanQueued(r.QueryRowContext(ctx, `SELECT `+queuedColumns+` FROM queued q WHERE session = ?`, session))
 	if errors.Is(err, sql.ErrNoRows) {
 		return q, false, nil
 	}

@@ -78,6 +78,9 @@ func (db *DB) Public(a agent.Approval) agent.Approval {
 	return a
 }
 
+// PublicText is text without secrets.
+func (db *DB) PublicText(s string) string { return db.redact.Text(s) }
+
 // sealedCall returns what is sealed of a, which is stored as public: nil where
 // nothing had to be redacted.
 func (db *DB) sealedCall(a, public agent.Approval) ([]byte, error) {

@@ -4,6 +4,7 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/rand"
+	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -107,4 +108,27 @@ func (v vault) open(b []byte) ([]byte, error) {
 		return nil, errSealed
 	}
 	return plain, nil
+}
+
+// sealText is seal for a column of text.
+func (v vault) sealText(plain string) (string, error) {
+	sealed, err := v.seal([]byte(plain))
+	if err != nil || v.aead == nil {
+		return plain, err
+	}
+	return sealMark + base64.StdEncoding.EncodeToString(sealed), nil
+}
+
+// openText returns what sealText was given.
+func (v vault) openText(s string) (string, error) {
+	coded, ok := strings.CutPrefix(s, sealMark)
+	if !ok {
+		return s, nil
+	}
+	sealed, err := base64.StdEncoding.DecodeString(coded)
+	if err != nil {
+		return "", errSealed
+	}
+	plain, err := v.open(sealed)
+	return string(plain), err
 }
