@@ -21,6 +21,7 @@ type Chat interface {
 	Resolve(ctx context.Context, user string, r agent.Resolution) (agent.Approval, *agent.Turn, error)
 	Extend(ctx context.Context, user, approval string) (agent.Approval, error)
 	Withdraw(ctx context.Context, user, session string) error
+	Undo(ctx context.Context, user, id string, record uint64, lang string) (agent.Turn, error)
 	Stop(ctx context.Context, user, session string) error
 	Rename(ctx context.Context, user, session, title string) error
 	Delete(ctx context.Context, user, session string) error
@@ -47,6 +48,11 @@ type History interface {
 
 	// Approvals returns the approvals in state s, or all where s is empty.
 	Approvals(ctx context.Context, user string, s agent.ApprovalState) ([]agent.Approval, error)
+
+	// Undo returns what is kept of one confirmed write, and Undos of all those of
+	// a session.
+	Undo(ctx context.Context, user, id string) (agent.Undo, error)
+	Undos(ctx context.Context, user, session string) ([]agent.Undo, error)
 }
 
 // AuditLog is what the audit page needs of the log and of what its records are

@@ -102,6 +102,10 @@ func (f *fakeChat) Withdraw(ctx context.Context, user, session string) error {
 	return f.note(ctx, "withdraw", user, session)
 }
 
+func (f *fakeChat) Undo(ctx context.Context, user, id string, record uint64, lang string) (agent.Turn, error) {
+	return agent.Turn{ID: testTurn, Session: testSession}, f.note(ctx, "undo", user, id, fmt.Sprint(record), lang)
+}
+
 func (f *fakeChat) Stop(ctx context.Context, user, session string) error {
 	return f.note(ctx, "stop", user, session)
 }
@@ -114,8 +118,27 @@ func (f *fakeChat) Delete(ctx context.Context, user, session string) error {
 	return f.note(ctx, "delete", user, session)
 }
 
-// fakeHistory holds one session and one approval.
-type fakeHistory struct{ err error }
+// fakeHistory holds one session, one approval and the undos that it is given.
+type fakeHistory struct {
+	err   error
+	undos []agent.Undo
+}
+
+func (f *fakeHistory) Undo(_ context.Context, _, id string) (agent.Undo, error) {
+	for _, u := range f.undos {
+		if u.ID == id {
+			return u, f.err
+		}
+	}
+	return agent.Undo{}, notFound()
+}
+
+func (f *fakeHistory) Undos(_ context.Context, _, id string) ([]agent.Undo, error) {
+	if id != testSession.ID {
+		return nil, notFound()
+	}
+	return f.undos, f.err
+}
 
 func (f *fakeHistory) Session(_ context.Context, _, id string) (agent.Session, error) {
 	if id != testSession.ID {

@@ -263,5 +263,9 @@ func (s *Server) showRecord(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.render(c, http.StatusOK, sh, views.Record(sh, rows[0], related))
+	undo, err := s.undoOfRecord(c, rows[0].Record)
+	if err != nil {
+		return err
+	}
+	return s.render(c, http.StatusOK, sh, views.Record(sh, rows[0], related, undo))
 }

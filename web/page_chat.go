@@ -114,9 +114,13 @@ func (s *Server) conversation(c echo.Context, id string) (views.Conversation, er
 	if err != nil {
 		return views.Conversation{}, err
 	}
+	turns := fold(events, s.markdown)
+	if err := s.attachUndos(c, id, turns); err != nil {
+		return views.Conversation{}, err
+	}
 	return views.Conversation{
 		Session:     snapshot.Session,
-		Turns:       fold(events, s.markdown),
+		Turns:       turns,
 		Waiting:     oldestFirst(snapshot.Pending),
 		Queued:      snapshot.Queued,
 		Declined:    declined(events),
@@ -201,7 +205,7 @@ func (s *Server) turn(c echo.Context, session, id string) (views.Turn, error) {
 	if len(turns) == 0 {
 		return views.Turn{}, agent.Errorf(agent.CodeNotFound, "there is no turn of this id")
 	}
-	return turns[0], nil
+	return turns[0], s.attachUndos(c, session, turns)
 }
 
 // turnPrefix is the prefix of the ids of turns.

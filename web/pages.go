@@ -38,6 +38,7 @@ func (s *Server) pages(e *echo.Echo) {
 	e.GET("/approvals/:id", s.showApproval)
 	e.POST("/approvals/:id", s.answerApproval)
 	e.POST("/approvals/:id/extend", s.extendFromPage)
+	e.POST("/undo/:id", s.undoFromPage)
 	e.GET("/audit", s.showAudit)
 	e.GET("/audit/rows", s.showRows)
 	e.POST("/audit/verify", s.verifyFromPage)

@@ -78,6 +78,8 @@ func New(cfg Config) (*Server, error) {
 	e.GET("/api/approvals/:id", s.getApproval)
 	e.POST("/api/approvals/:id", s.resolveApproval)
 	e.POST("/api/approvals/:id/extend", s.extendApproval)
+	e.GET("/api/undo/:id", s.getUndo)
+	e.POST("/api/undo/:id", s.startUndo)
 	e.GET("/api/audit", s.listRecords)
 	e.GET("/api/audit/facets", s.countRecords)
 	e.GET("/api/audit/export", s.exportRecords)

@@ -111,6 +111,7 @@ func (a *app) assemble(ctx context.Context) (err error) {
 		MaxToolCalls:    c.Agent.MaxToolCalls,
 		ApprovalTimeout: asking,
 		WaitForModel:    c.Agent.Confirm == "model",
+		Undos:           a.store, UndoChecker: a.undoTool(),
 	})
 	return err
 }
@@ -130,6 +131,7 @@ func (a *app) engine(ctx context.Context) (agent.Engine, error) {
 			tools.DescribeTable{Sources: a.sources},
 			a.queryTool(),
 		},
+		Hidden: []agent.Tool{a.undoTool()},
 	})
 }
 
@@ -154,7 +156,7 @@ func (c Config) modelConfig() models.Config {
 func (a *app) queryTool() tools.QuerySQL {
 	c := a.cfg
 	return tools.QuerySQL{
-		Sources: a.sources,
+		Sources: a.sources, Undos: a.store, Log: a.log,
 		Limits: datasource.Options{
 			MaxRows:  c.DB.RowLimit,
 			MaxBytes: c.DB.MaxResultBytes,
@@ -162,6 +164,11 @@ func (a *app) queryTool() tools.QuerySQL {
 			Unasked:  !c.Hooks.Enabled || !c.Hooks.DestructiveSQL,
 		},
 	}
+}
+
+// undoTool is the tool by which people take back what a confirmed write changed.
+func (a *app) undoTool() tools.Undo {
+	return tools.Undo{Sources: a.sources, Undos: a.store, Timeout: time.Duration(a.cfg.DB.QueryTimeoutS) * time.Second}
 }
 
 // handler makes the server's handler for the address that it listens on.

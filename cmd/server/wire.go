@@ -18,6 +18,7 @@ import (
 var (
 	_ agent.Runner      = (*hooks.Chain)(nil)
 	_ agent.Store       = (*store.DB)(nil)
+	_ agent.Undos       = (*store.DB)(nil)
 	_ agent.Ledger      = (*store.DB)(nil)
 	_ agent.Recorder    = (*audit.Log)(nil)
 	_ builtin.Judge     = (*sqlguard.Judge)(nil)
@@ -70,6 +71,7 @@ func (c Config) rules(sources *datasource.Set) []hooks.Rule {
 	guard(on && c.Hooks.PathAllowlist, builtin.PathAllowlist{Roots: c.roots(), Secret: c.secrets(), Args: pathTools(), Dir: c.workDir})
 	guard(c.DB.ReadOnly, builtin.ReadOnlySQL{Args: sqlTools(), Judge: judge})
 	guard(on && c.Hooks.DestructiveSQL, builtin.DestructiveSQL{Args: sqlTools(), Judge: judge})
+	guard(c.DB.ReadOnly || on, builtin.ConfirmUndo{Tool: agent.UndoTool, ReadOnly: c.DB.ReadOnly})
 	guard(on, builtin.RowLimit{Max: c.DB.RowLimit, Args: sqlTools(), Judge: judge})
 	tenancy := sqlguard.Tenancy{Tables: c.Hooks.TenantTables, Value: c.Data.Profile}
 	guard(len(tenancy.Tables) > 0, builtin.TenantFilter{Tenancy: tenancy, Args: sqlTools(), Judge: judge})

@@ -58,6 +58,9 @@ func StateAfter(a hooks.Answer) ApprovalState {
 // read: go ahead, with the question's ConfirmArgs, or find another way. lang is
 // the user's language, "en" or "zh-Hans". It is empty while nobody answered.
 func (a Approval) Reply(lang string) string {
+	if a.Call.Tool == UndoTool {
+		return undoReply(a.State, lang)
+	}
 	zh := lang == "zh-Hans"
 	switch a.State {
 	case ApprovalConfirmed:

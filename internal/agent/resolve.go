@@ -161,12 +161,12 @@ func (s *Service) tellAnswers(ctx context.Context, user, session, lang string) (
 	told := make([]string, len(untold))
 	for i, a := range untold {
 		told[i] = a.ID
-		if a.State == ApprovalConfirmed && !s.cfg.WaitForModel {
+		if a.State == ApprovalConfirmed && (!s.cfg.WaitForModel || a.Call.Tool == UndoTool) {
 			t.Replay = append(t.Replay, ToolCall{ID: NewID("call", now), Tool: a.Call.Tool, Args: a.Call.Args, Approval: a.ID})
 		}
 	}
 	t.Answers, t.Checkpoint = untold, s.checkpoint(ctx, session)
-	t.Text = replies(untold, t.Lang)
+	t.Text, t.ReplayOnly = replies(untold, t.Lang), replayOnly(untold)
 	refused := s.preTurn(ctx, &t)
 	if t, err = s.begin(ctx, t, told, "", refused); err != nil {
 		return nil, err

@@ -38,6 +38,10 @@ type Config struct {
 	// end of a turn: it covers the turn's records. nil: there are none.
 	Seal func(ctx context.Context) []byte
 
+	// Undos and UndoChecker are for [Service.Undo]; without them there is none.
+	Undos       Undos
+	UndoChecker UndoChecker
+
 	Log             *slog.Logger
 	Now             func() time.Time // default: time.Now
 	TurnTimeout     time.Duration    // default: 5 minutes

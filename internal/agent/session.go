@@ -122,6 +122,9 @@ type Turn struct {
 	Replay  []ToolCall // confirmed calls to run before the model goes on
 	Answers []Approval // that Text tells; empty for a message that a person typed
 
+	// ReplayOnly says that the turn ends after Replay: the model has no part in it.
+	ReplayOnly bool
+
 	// Checkpoint is where an earlier turn paused that Answers let go on. An engine
 	// that can goes on from there: it then runs the confirmed calls where they
 	// stand, and of Replay only those that were not paused. Nil: there is none.

@@ -83,7 +83,7 @@ func (s *Service) rounds(ctx context.Context, t Turn, tr *transcript) (Result, e
 		if t.History, err = s.cfg.Store.Messages(ctx, t.Session.User, t.Session.ID); err != nil {
 			return res, err
 		}
-		t.Text, t.Replay, t.Answers, t.Checkpoint = text, nil, nil, nil
+		t.Text, t.Replay, t.Answers, t.Checkpoint, t.ReplayOnly = text, nil, nil, nil, false
 		if err := tr.Append(ctx, Message{Role: RoleUser, Text: text}); err != nil {
 			return res, err
 		}

@@ -14,6 +14,7 @@ export interface Data {
   session_id?: string;
   turn_id?: string;
   approval_id?: string;
+  tool?: string;
   text?: string;
   decision?: string;
   status?: string;

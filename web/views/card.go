@@ -28,6 +28,7 @@ type Call struct {
 	Hook   string // that denied or asked
 	Reason string // of a denial
 	Ask    *Ask
+	Undo   *Undo // nil: it cannot be taken back
 }
 
 // An Ask is a question that holds up a call.
@@ -242,6 +243,9 @@ func (c Call) summary(t *i18n.Texts) (text string, code bool) {
 // firstLine returns the first line of the SQL, or the first argument.
 func (c Call) firstLine() string {
 	text, ok := sqlOf(c.Args)
+	if c.Tool == agent.UndoTool {
+		return "" // which one, the turn's text says
+	}
 	if !ok {
 		args := argsOf(c.Args)
 		if len(args) == 0 {

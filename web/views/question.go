@@ -17,6 +17,8 @@ type Details struct {
 	Effect     string      `json:"effect"`
 	Statements []Statement `json:"statements"`
 	Impact     *Impact     `json:"impact"`
+
+	Undo *UndoDetails `json:"undo"`
 }
 
 // A Statement is one statement of the SQL.
@@ -36,12 +38,13 @@ type Impact struct {
 
 // A TableImpact is what would change in one table.
 type TableImpact struct {
-	Table   string  `json:"table"`
-	Rows    int64   `json:"rows"`
-	Total   int64   `json:"total"`
-	Cascade bool    `json:"cascade"`
-	Before  *Sample `json:"before"`
-	After   *Sample `json:"after"`
+	Table    string  `json:"table"`
+	Rows     int64   `json:"rows"`
+	Inserted int64   `json:"inserted"`
+	Total    int64   `json:"total"`
+	Cascade  bool    `json:"cascade"`
+	Before   *Sample `json:"before"` // nil in an undo: the rows come back
+	After    *Sample `json:"after"`
 }
 
 // A Sample is some of the rows that would change.
@@ -56,6 +59,7 @@ func DetailsOf(details json.RawMessage) Details {
 	if json.Unmarshal(details, &d) != nil {
 		return Details{}
 	}
+	d.putBack()
 	return d
 }
 
@@ -149,6 +153,8 @@ func (q Question) title(t *i18n.Texts) string {
 		return t.T(key, "n", m.Rows, "table", table)
 	}
 	switch verb := q.verb(); {
+	case q.Details.isUndo():
+		return q.undoTitle(t)
 	case len(q.Details.Statements) > 1:
 		return t.T("ask.several", "n", len(q.Details.Statements))
 	case table == "":
@@ -179,6 +185,8 @@ func (q Question) yes(t *i18n.Texts) string {
 		return t.T(key, "n", m.Rows)
 	}
 	switch verb := q.verb(); {
+	case q.Details.isUndo():
+		return q.undoYes(t)
 	case table == "":
 		return t.T("ask.yes_run")
 	case verb == "DELETE" || verb == "TRUNCATE":
@@ -196,6 +204,9 @@ func (q Question) yes(t *i18n.Texts) string {
 
 // no is what the safe button says.
 func (q Question) no(t *i18n.Texts) string {
+	if q.Details.isUndo() {
+		return t.T("undo.no")
+	}
 	if q.Details.target() == "" {
 		return t.T("ask.no_run")
 	}
@@ -272,6 +283,9 @@ const shownTyped = 3
 // those that tell what changes in which row.
 func (m TableImpact) grid() (columns []Column, rows [][]cellChange) {
 	if m.Before == nil {
+		m.Before, m.After = m.After, nil
+	}
+	if m.Before == nil {
 		return nil, nil
 	}
 	for _, raw := range m.Before.Rows {
@@ -314,6 +328,8 @@ func (m TableImpact) grid() (columns []Column, rows [][]cellChange) {
 func (m TableImpact) sampleTitle(t *i18n.Texts, shown int) string {
 	all := int64(shown) >= m.Rows
 	switch {
+	case m.Before == nil:
+		return t.T("undo.sample_back")
 	case m.After != nil && all:
 		return t.T("ask.sample_changed")
 	case m.After != nil:

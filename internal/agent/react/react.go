@@ -36,6 +36,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"time"
 
 	"github.com/cloudwego/eino/components/model"
@@ -50,6 +51,11 @@ import (
 type Config struct {
 	Model model.ToolCallingChatModel // as it comes: the engine guards it
 	Tools []agent.Tool
+
+	// Hidden tools are used by the replay of a call alone. The model is not
+	// offered them, and where it names one, there is no such tool.
+	Hidden []agent.Tool
+
 	Gate  *agent.Gate
 	Hooks agent.Runner
 
@@ -113,9 +119,10 @@ func (c *Config) complete() error {
 
 // Engine is an [agent.Engine].
 type Engine struct {
-	cfg   Config
-	tools map[string]agent.Tool
-	graph compose.Runnable[[]*schema.Message, *schema.Message]
+	cfg      Config
+	tools    map[string]agent.Tool
+	replayed map[string]agent.Tool // those, and the hidden ones
+	graph    compose.Runnable[[]*schema.Message, *schema.Message]
 }
 
 var _ agent.Engine = (*Engine)(nil)
@@ -145,6 +152,13 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 		return nil, err
 	}
 	e.graph = graph
+	e.replayed = maps.Clone(e.tools)
+	for _, t := range cfg.Hidden {
+		if e.replayed[t.Name()] != nil {
+			return nil, fmt.Errorf("react: two tools are named %q", t.Name())
+		}
+		e.replayed[t.Name()] = t
+	}
 	return e, nil
 }
 

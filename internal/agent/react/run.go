@@ -47,7 +47,7 @@ type turn struct {
 // text of Eino's errors leaves it. Where ctx ends, it returns ctx's error: who
 // ended it knows why.
 func (e *Engine) Run(ctx context.Context, t agent.Turn, s agent.Sink, tr agent.Transcript) (agent.Result, error) {
-	r := &turn{cfg: e.cfg, Turn: t, sink: s, transcript: tr, tools: e.tools}
+	r := &turn{cfg: e.cfg, Turn: t, sink: s, transcript: tr, tools: e.replayed}
 	err := r.guardedly(ctx, func() error { return r.run(ctx, e) })
 	res := agent.Result{Text: r.text, Approvals: r.approvals, Usage: r.usage}
 	switch {
@@ -62,6 +62,10 @@ func (e *Engine) Run(ctx context.Context, t agent.Turn, s agent.Sink, tr agent.T
 }
 
 func (r *turn) run(ctx context.Context, e *Engine) error {
+	if r.ReplayOnly {
+		_, err := r.replay(ctx, r.Replay)
+		return err
+	}
 	if done, err := r.resume(ctx, e); done {
 		return err
 	}

@@ -31,7 +31,9 @@ func (t QuerySQL) Preview(ctx context.Context, u agent.Use) (details json.RawMes
 		return nil, "", fmt.Errorf("preview: %w", err)
 	}
 	impact.Reason = impact.ReasonIn(u.Lang)
-	details, err = encode(map[string]any{"source": j.source.Name(), "impact": impact})
+	details, err = encode(map[string]any{
+		"source": j.source.Name(), "impact": impact, "undo": t.expected(j.report, j.source, impact, u.Lang),
+	})
 	return details, t.typed(j.report, impact), err
 }
 

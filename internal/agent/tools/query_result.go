@@ -16,6 +16,8 @@ type queryResult struct {
 
 	Affected *int64   `json:"affected,omitempty"`
 	Changes  []change `json:"changes,omitempty"`
+
+	Undo *undoOffer `json:"undo,omitempty"` // of a confirmed call
 }
 
 // A change is what a statement did to one table.
@@ -27,16 +29,20 @@ type change struct {
 }
 
 // encodeResults writes the results of a call: an object, or for several
-// statements {"results":[…]}.
-func encodeResults(results []datasource.Rows) (json.RawMessage, error) {
+// statements {"results":[…]}. Either may have an "undo".
+func encodeResults(results []datasource.Rows, undo *undoOffer) (json.RawMessage, error) {
 	all := make([]queryResult, len(results))
 	for i, r := range results {
 		all[i] = resultOf(r)
 	}
 	if len(all) == 1 {
+		all[0].Undo = undo
 		return encode(all[0])
 	}
-	return encode(map[string]any{"results": all})
+	return encode(struct {
+		Results []queryResult `json:"results"`
+		Undo    *undoOffer    `json:"undo,omitempty"`
+	}{all, undo})
 }
 
 func resultOf(r datasource.Rows) queryResult {

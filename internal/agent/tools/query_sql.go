@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 
 	"example.com/datamind/internal/agent"
 	"example.com/datamind/internal/datasource"
@@ -14,6 +15,9 @@ import (
 type QuerySQL struct {
 	Sources *datasource.Set
 	Limits  datasource.Options // of one call; its Confirmed is not used
+
+	Undos agent.Undos  // where what a confirmed call changes is kept; nil: nowhere
+	Log   *slog.Logger // default: nothing is logged
 }
 
 // Name implements [agent.Tool].
@@ -85,12 +89,12 @@ func (t QuerySQL) Run(ctx context.Context, u agent.Use) (json.RawMessage, error)
 		return nil, err
 	}
 	limits := t.Limits
-	limits.Confirmed = confirmed
+	limits.Confirmed, limits.Keep = confirmed, t.wanted(confirmed)
 	results, err := j.source.Query(ctx, j.report, limits)
 	if err != nil {
 		return nil, plain(err)
 	}
-	return encodeResults(results)
+	return encodeResults(results, t.keep(ctx, u, j.source.Name(), limits.Keep))
 }
 
 // confirmedImpact returns what the person who approved the call was shown, and
