@@ -48,6 +48,8 @@ type Log struct {
 	ends   *derived
 	sealer sealer
 
+	followed followed
+
 	watch  context.Context // of the check that goes on behind an open log
 	cancel context.CancelFunc
 	checks sync.WaitGroup

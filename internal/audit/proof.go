@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,9 +20,15 @@ type Proof struct {
 	Line       []byte // the record as it stands in the log, without its LF
 	Path       tlog.RecordProof
 	Checkpoint []byte // the signed note, with the signatures of witnesses if it has some
+
+	// Successions are the notes with which the log's keys have named those after
+	// them, up to the one that has signed the checkpoint. So the key that record
+	// 0 names is enough to check a proof, also years later.
+	Successions [][]byte
 }
 
-// Files of proofs are C2SP tlog-proof, the record being the extra data.
+// Files of proofs are C2SP tlog-proof. The extra data is the record, and behind
+// it, each after an empty line, the successions.
 const (
 	proofHeader = "c2sp.org/tlog-proof@v1"
 	proofExtra  = "extra "
@@ -30,8 +37,8 @@ const (
 	// maxPath bounds what proofs are read of: no tree is higher.
 	maxPath = 63
 
-	// MaxProof bounds a file that is read as a proof.
-	MaxProof = 256 << 10
+	// MaxProof bounds a file that is read as a proof: a key a day, for years.
+	MaxProof = 4 << 20
 )
 
 // ErrProof says that a proof does not show what it says.
@@ -57,7 +64,25 @@ func Prove(ctx context.Context, t Tree, c Checkpoint, seq uint64) (Proof, error)
 		return Proof{}, fmt.Errorf("prove record %d: %w", seq, err)
 	}
 	p := Proof{Seq: seq, Line: bytes.Clone(line), Path: path, Checkpoint: c.Note}
+	if p.Successions, err = successionsTo(t, c.Size); err != nil {
+		return Proof{}, err
+	}
 	return p, p.leadsTo(c)
+}
+
+// successionsTo returns the notes that name the keys up to the one that signs
+// checkpoints of this size.
+func successionsTo(t Tree, size uint64) ([][]byte, error) {
+	all, err := t.Successions()
+	if err != nil {
+		return nil, err
+	}
+	for i, raw := range all {
+		if c, err := PeekCheckpoint(raw); err != nil || c.Size >= size {
+			return all[:i], err
+		}
+	}
+	return all, nil
 }
 
 // leadsTo reports whether the record and its path hash to the root of c.
@@ -76,7 +101,10 @@ func (p Proof) leadsTo(c Checkpoint) error {
 // the checkpoint that it leads to. It needs nothing else. A wrong proof is
 // [ErrProof].
 func (p Proof) Check(keys []string) (Checkpoint, error) {
-	c, err := OpenCheckpoint(p.Checkpoint, keys...)
+	c, err := ParseCheckpoint(p.Checkpoint)
+	if err == nil {
+		c, err = OpenCheckpoint(p.Checkpoint, follow(p.Successions, keys, c.Size)...)
+	}
 	if err != nil {
 		return Checkpoint{}, fmt.Errorf("%w: %w", ErrProof, err)
 	}
@@ -96,7 +124,14 @@ func (p Proof) Check(keys []string) (Checkpoint, error) {
 // MarshalText writes p as a file.
 func (p Proof) MarshalText() ([]byte, error) {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s\n%s%s\n%s%d\n", proofHeader, proofExtra, base64.StdEncoding.EncodeToString(p.Line), proofIndex, p.Seq)
+	extra := bytes.Clone(p.Line)
+	for i, s := range p.Successions {
+		if i == 0 {
+			extra = append(extra, '\n')
+		}
+		extra = append(append(extra, '\n'), s...)
+	}
+	fmt.Fprintf(&b, "%s\n%s%s\n%s%d\n", proofHeader, proofExtra, base64.StdEncoding.EncodeToString(extra), proofIndex, p.Seq)
 	writeHashes(&b, p.Path)
 	b.WriteByte('\n')
 	b.Write(p.Checkpoint)
@@ -119,8 +154,11 @@ func ParseProof(file []byte) (Proof, error) {
 		return Proof{}, fmt.Errorf("%w: it lacks the record", errProofFile)
 	}
 	p := Proof{Checkpoint: checkpoint}
-	var err error
-	if p.Line, err = decodeBase64(extra); err != nil || len(p.Line) == 0 || len(p.Line) > maxLine {
+	raw, err := decodeBase64(extra)
+	if err == nil {
+		err = p.readExtra(raw)
+	}
+	if err != nil {
 		return Proof{}, fmt.Errorf("%w: the record can't be read", errProofFile)
 	}
 	index, ok := strings.CutPrefix(lines[2], proofIndex)
@@ -131,6 +169,31 @@ func ParseProof(file []byte) (Proof, error) {
 		return Proof{}, fmt.Errorf("%w: %w", errProofFile, err)
 	}
 	return p, nil
+}
+
+// readExtra reads the record and the successions.
+func (p *Proof) readExtra(raw []byte) error {
+	line, rest, more := bytes.Cut(raw, []byte("\n\n"))
+	if p.Line = line; len(line) == 0 || len(line) > maxLine {
+		return errProofFile
+	}
+	for more {
+		text, signed, ok := bytes.Cut(rest, []byte("\n\n"))
+		if !ok {
+			return errProofFile
+		}
+		signatures, next, another := bytes.Cut(signed, []byte("\n\n"))
+		n := slices.Concat(text, []byte("\n\n"), signatures)
+		if another {
+			n = append(n, '\n')
+		}
+		if _, err := PeekCheckpoint(n); err != nil {
+			return err
+		}
+		p.Successions = append(p.Successions, n)
+		rest, more = next, another
+	}
+	return nil
 }
 
 // maxSize bounds the size of a log, so that no sum of two overflows.

@@ -19,8 +19,10 @@ const testOrigin = originHost + "/test/default"
 type forest struct {
 	hashes []tlog.Hash
 	lines  [][]byte
+	prev   string
 	signer note.Signer
 	vkey   string
+	notes  [][]byte // successions
 }
 
 // planted returns a log of n records. Logs of the same word begin alike.
@@ -34,18 +36,23 @@ func planted(tb testing.TB, n int, word string) *forest {
 	if f.signer, err = note.NewSigner(skey); err != nil {
 		tb.Fatal(err)
 	}
-	prev := ""
-	for i := range n {
+	f.grow(tb, n, word)
+	return f
+}
+
+// grow adds n records.
+func (f *forest) grow(tb testing.TB, n int, word string) {
+	tb.Helper()
+	for range n {
 		r := Record{Kind: ToolIntent, Profile: "default", Reason: word}
 		d, err := r.render()
 		if err != nil {
 			tb.Fatal(err)
 		}
 		var line []byte
-		line, prev = d.appendLine(nil, prev, uint64(i), "2026-01-02T03:04:05.000006Z")
+		line, f.prev = d.appendLine(nil, f.prev, uint64(len(f.lines)), "2026-01-02T03:04:05.000006Z")
 		f.add(tb, bytes.TrimSuffix(line, []byte("\n")))
 	}
-	return f
 }
 
 func (f *forest) add(tb testing.TB, line []byte) {
@@ -73,6 +80,26 @@ func (f *forest) RawRecord(_ context.Context, seq uint64) ([]byte, error) {
 		return nil, ErrNoRecord
 	}
 	return f.lines[seq], nil
+}
+
+func (f *forest) Successions() ([][]byte, error) { return f.notes, nil }
+
+// rotate has the next record announce a new key.
+func (f *forest) rotate(tb testing.TB) {
+	tb.Helper()
+	skey, vkey, err := note.GenerateKey(rand.Reader, testOrigin)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	c, err := f.at(tb, uint64(len(f.lines))).sign(f.signer, vkey+"\n")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	f.notes = append(f.notes, c.Note)
+	if f.signer, err = note.NewSigner(skey); err != nil {
+		tb.Fatal(err)
+	}
+	f.grow(tb, 1, "key")
 }
 
 // at returns the signed checkpoint of the first size records.
@@ -121,6 +148,48 @@ func TestProof(t *testing.T) {
 		if _, err := Prove(t.Context(), f, c, size); !errors.Is(err, ErrNoRecord) {
 			t.Errorf("record %d of %d: %v", size, size, err)
 		}
+	}
+}
+
+// TestProofOverKeys proves records with the first key of a log alone.
+func TestProofOverKeys(t *testing.T) {
+	f := planted(t, 5, "a")
+	early := f.at(t, 5)
+	for range 3 {
+		f.rotate(t)
+		f.grow(t, 4, "b")
+	}
+	thief := f.signer
+	for _, c := range []Checkpoint{early, f.at(t, uint64(len(f.lines)))} {
+		text, err := prove(t, f, c, 3).MarshalText()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := ParseProof(text)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		if _, err := p.Check([]string{f.vkey}); err != nil {
+			t.Error(err)
+		}
+		if back, err := p.MarshalText(); err != nil || !bytes.Equal(back, text) {
+			t.Errorf("read and written again: %s, %v", back, err)
+		}
+		if len(p.Successions) == 0 {
+			continue
+		}
+		p.Successions = p.Successions[1:]
+		if _, err := p.Check([]string{f.vkey}); !errors.Is(err, ErrProof) {
+			t.Errorf("a key left out: %v", err)
+		}
+	}
+	// Whoever has today's key can't sign for yesterday.
+	f.signer = thief
+	forged := f.at(t, 5)
+	p := prove(t, f, forged, 3)
+	p.Successions = f.notes
+	if _, err := p.Check([]string{f.vkey}); !errors.Is(err, ErrProof) {
+		t.Errorf("yesterday signed with today's key: %v", err)
 	}
 }
 
@@ -269,6 +338,11 @@ func FuzzParseProof(f *testing.F) {
 	l := planted(f, 9, "a")
 	text, err := prove(f, l, l.at(f, 9), 3).MarshalText()
 	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text)
+	l.rotate(f)
+	if text, err = prove(f, l, l.at(f, 10), 3).MarshalText(); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(text)

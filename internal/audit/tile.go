@@ -18,6 +18,10 @@ type Tree interface {
 
 	// RawRecord returns a line without its LF, or [ErrNoRecord].
 	RawRecord(ctx context.Context, seq uint64) ([]byte, error)
+
+	// Successions returns the notes with which the log's keys have named those
+	// after them, the oldest first.
+	Successions() ([][]byte, error)
 }
 
 // tileHeight is that of C2SP tlog-tiles: 256 hashes or records.

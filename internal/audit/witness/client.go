@@ -81,7 +81,7 @@ var ErrCut = errors.New("the witness has cosigned more records than the log has"
 // keys have named their successors, the oldest first.
 type Log interface {
 	tlog.HashReader
-	Successions() [][]byte
+	Successions() ([][]byte, error)
 }
 
 // Submit has checkpoint c of l cosigned, by a witness that has probably seen
@@ -95,7 +95,11 @@ func (c *Client) Submit(ctx context.Context, l Log, cp audit.Checkpoint, known u
 	}
 	// It may not have heard of the key that signs now. It is told of one after
 	// the other, from where it stands.
-	for _, raw := range l.Successions() {
+	named, err := l.Successions()
+	if err != nil {
+		return nil, err
+	}
+	for _, raw := range named {
 		s, err := audit.PeekCheckpoint(raw)
 		if err != nil {
 			return nil, err

@@ -83,8 +83,8 @@ func (g *grove) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	return out, nil
 }
 
-func (g *grove) Successions() [][]byte        { return g.successions }
-func (g *grove) Checkpoint() audit.Checkpoint { return g.at(g.size) }
+func (g *grove) Successions() ([][]byte, error) { return g.successions, nil }
+func (g *grove) Checkpoint() audit.Checkpoint   { return g.at(g.size) }
 
 // at returns the checkpoint of the first n records, signed by the key in force.
 func (g *grove) at(n uint64) audit.Checkpoint { return g.signed(n, "") }
