@@ -215,3 +215,17 @@ func cosignedAt(signed []byte) time.Time {
 	}
 	return at
 }
+
+// Cosigned checks that a witness has cosigned a checkpoint, and returns when,
+// by its clock.
+func Cosigned(signed []byte, vkey string) (time.Time, error) {
+	v, err := cosign.NewVerifierForCosignatureV1(strings.TrimSpace(vkey))
+	if err != nil {
+		return time.Time{}, fmt.Errorf("verifier key of the witness: %w", err)
+	}
+	n, err := note.Open(signed, note.VerifierList(v))
+	if err != nil {
+		return time.Time{}, fmt.Errorf("%s has not cosigned this: %w", v.Name(), err)
+	}
+	return cosign.CoSigV1Timestamp(n.Sigs[0])
+}
