@@ -27,6 +27,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
+		Cmds:                auditScripts(),
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("SCHEMA", schema)
 			return nil
