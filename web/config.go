@@ -181,12 +181,13 @@ type Notice struct {
 	Text map[string]string // by language: "en" and "zh-Hans"
 }
 
-// Config is what a [Server] needs. All fields are required but Rules, Notices
-// and Version.
+// Config is what a [Server] needs. All fields are required but Rules, Notices,
+// Version and Witness.
 type Config struct {
 	Chat    Chat
 	History History
 	Audit   AuditLog
+	Tree    AuditTree
 	Rules   []hooks.Rule // that judge, for GET /api/hooks; may be empty
 	Hooks   agent.Runner // for POST /api/hooks/try: it records nothing and takes no grant
 	Sources Sources
@@ -198,6 +199,9 @@ type Config struct {
 	// Examples returns questions to begin a conversation about a source with, in
 	// a language; the page shows four.
 	Examples func(ctx context.Context, source, lang string) []string
+
+	Profile string              // whose audit log it is
+	Witness func() WitnessState // nil: the log's checkpoints go to no witness
 
 	Addr    string // that the server listens on; its host is allowed beside localhost
 	Notices []Notice
@@ -212,6 +216,8 @@ func (c Config) check() error {
 		"Chat":     c.Chat == nil,
 		"History":  c.History == nil,
 		"Audit":    c.Audit == nil,
+		"Tree":     c.Tree == nil,
+		"Profile":  c.Profile == "",
 		"Hooks":    c.Hooks == nil,
 		"Sources":  c.Sources == nil,
 		"Streams":  c.Streams == nil,

@@ -322,7 +322,7 @@ func newFixture(t *testing.T) *fixture {
 		}},
 	}
 	s, err := New(Config{
-		Chat: f.chat, History: f.history, Audit: f.audit, Hooks: f.runner, Sources: fakeSources{}, Streams: f.streams,
+		Chat: f.chat, History: f.history, Audit: f.audit, Tree: struct{ AuditTree }{}, Profile: "default", Hooks: f.runner, Sources: fakeSources{}, Streams: f.streams,
 		Files: fstest.MapFS{
 			"app.css":     {Data: []byte("body{}")},
 			"dist/app.js": {Data: []byte("export {};")},

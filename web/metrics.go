@@ -1,7 +1,9 @@
 package web
 
 import (
+	"math"
 	"net/http"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -32,5 +34,23 @@ func metricsOf(cfg Config) http.Handler {
 			return 1
 		}),
 	)
+	if cfg.Witness != nil {
+		r.MustRegister(
+			gauge("audit_witness_records", "Records that the witness has cosigned.", func() float64 { return float64(cfg.Witness().Size) }),
+			gauge("audit_witness_age_seconds", "Since the witness last cosigned; NaN: never.", func() float64 {
+				at := cfg.Witness().At
+				if at.IsZero() {
+					return math.NaN()
+				}
+				return time.Since(at).Seconds()
+			}),
+			gauge("audit_witness_up", "1 if the witness cosigned what it was last sent.", func() float64 {
+				if cfg.Witness().Err != nil {
+					return 0
+				}
+				return 1
+			}),
+		)
+	}
 	return promhttp.HandlerFor(r, promhttp.HandlerOpts{})
 }

@@ -12,6 +12,7 @@ import (
 	"example.com/datamind/internal/agent/react/models"
 	"example.com/datamind/internal/agent/tools"
 	"example.com/datamind/internal/audit"
+	"example.com/datamind/internal/audit/witness"
 	"example.com/datamind/internal/datasource"
 	"example.com/datamind/internal/hooks"
 	"example.com/datamind/internal/sse"
@@ -26,6 +27,7 @@ type app struct {
 	log      *slog.Logger
 	redactor *audit.Redactor
 	audit    *audit.Log
+	witness  *witness.Feeder // nil: none
 	store    *store.DB
 	follow   *follower
 	sources  *datasource.Set
@@ -51,6 +53,9 @@ func build(ctx context.Context, c Config, log *slog.Logger, redactor *audit.Reda
 		return nil, err
 	}
 	if err := a.recordSwitches(ctx); err != nil {
+		return nil, err
+	}
+	if err := a.feedWitness(); err != nil {
 		return nil, err
 	}
 	if a.store, err = store.Open(ctx, c.storage("datamind.db"), store.WithSecrets(redactor, c.path("keys", "store.key"))); err != nil {
@@ -180,6 +185,7 @@ func (a *app) handler(addr string) (*web.Server, error) {
 	}
 	return web.New(web.Config{
 		Chat: a.service, History: publicHistory{a.store}, Audit: ledger{a.audit, a.store, a.follow}, Rules: rules, Hooks: trial,
+		Tree: a.audit, Profile: a.cfg.Data.Profile, Witness: a.witnessState(),
 		Sources: sourceList{a.sources}, Streams: a.broker, Files: static.Files,
 		Examples: a.examples, Addr: addr, Notices: append(a.cfg.notices(), sourceNotices(a.sources)...), Version: version, Log: a.log,
 	})
@@ -196,6 +202,9 @@ func (a *app) close() error {
 	}
 	if a.store != nil {
 		errs = append(errs, a.store.Close())
+	}
+	if a.witness != nil {
+		errs = append(errs, a.witness.Close())
 	}
 	if a.audit != nil {
 		errs = append(errs, a.audit.Close())

@@ -73,7 +73,7 @@ var profileName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
 // check says what is wrong with a value that parses. A setting for something
 // that this version can't do is refused: to ignore it would be to promise it.
 func (c Config) check() error {
-	for _, check := range []func() error{c.checkAddr, c.checkChoices, c.checkLater, c.checkNumbers, c.checkModel, c.checkRoots} {
+	for _, check := range []func() error{c.checkAddr, c.checkChoices, c.checkLater, c.checkNumbers, c.checkModel, c.checkRoots, c.checkWitness} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -135,7 +135,6 @@ func (c Config) checkLater() error {
 		{"LLM__PROTOCOL=anthropic", c.LLM.Protocol == "anthropic"},
 		{"AGENT__BACKEND=sdk", c.Agent.Backend == "sdk"},
 		{"BUS", c.Bus != "memory"},
-		{"AUDIT__WITNESS", c.Audit.Witness != ""},
 		{"HOOKS__RUNNER", c.Hooks.Runner != ""},
 		{"HOOKS__HTTP_ALLOW", len(c.Hooks.HTTPAllow) > 0},
 	} {

@@ -21,6 +21,7 @@ var (
 	_ agent.Undos       = (*store.DB)(nil)
 	_ agent.Ledger      = (*store.DB)(nil)
 	_ agent.Recorder    = (*audit.Log)(nil)
+	_ web.AuditTree     = (*audit.Log)(nil)
 	_ builtin.Judge     = (*sqlguard.Judge)(nil)
 	_ hooks.Grants      = (*store.DB)(nil)
 	_ hooks.Observer    = (*audit.Log)(nil)

@@ -1,11 +1,14 @@
 package audit
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
+	"slices"
 	"strings"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -18,6 +21,10 @@ type Tree interface {
 
 	// RawRecord returns a line without its LF, or [ErrNoRecord].
 	RawRecord(ctx context.Context, seq uint64) ([]byte, error)
+
+	// Between yields the lines of the records from from to to, which itself is
+	// left out, without their LFs. A line is valid until the next one.
+	Between(ctx context.Context, from, to uint64) iter.Seq2[[]byte, error]
 
 	// Successions returns the notes with which the log's keys have named those
 	// after them, the oldest first.
@@ -87,10 +94,9 @@ func covers(size uint64, tile tlog.Tile) bool {
 // bundle returns records as tlog-tiles has them: each behind its length in two
 // bytes.
 func bundle(ctx context.Context, t Tree, tile tlog.Tile) ([]byte, error) {
-	var out []byte
-	first := uint64(tile.N) << tileHeight                 //nolint:gosec // G115: covers has looked
-	for seq := first; seq < first+uint64(tile.W); seq++ { //nolint:gosec // G115: 1 to 256
-		line, err := t.RawRecord(ctx, seq)
+	first := uint64(tile.N) << tileHeight //nolint:gosec // G115: covers has looked
+	out := make([]byte, 0, tile.W*512)
+	for line, err := range t.Between(ctx, first, first+uint64(tile.W)) { //nolint:gosec // G115: 1 to 256
 		if err != nil {
 			return nil, fmt.Errorf("read records of %s: %w", tile.Path(), err)
 		}
@@ -98,4 +104,30 @@ func bundle(ctx context.Context, t Tree, tile tlog.Tile) ([]byte, error) {
 		out = append(out, line...)
 	}
 	return out, nil
+}
+
+// Between implements [Tree]. It holds the lines in memory and is meant for few.
+func (l *Log) Between(ctx context.Context, from, to uint64) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		var lines [][]byte
+		for e, err := range l.backwards(ctx, to) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if lines = append(lines, bytes.Clone(e.line)); e.seq <= from {
+				break
+			}
+		}
+		for _, line := range slices.Backward(lines) {
+			if !yield(line, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Between implements [Tree].
+func (v *View) Between(ctx context.Context, from, to uint64) iter.Seq2[[]byte, error] {
+	return v.Lines(ctx, from, to)
 }
