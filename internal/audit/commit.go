@@ -84,6 +84,8 @@ func (l *Log) grow(sizes []int) error {
 	}
 	l.hashes.appendHashes(nodes)
 	l.ends.appendEnds(ends)
+	l.hashes.flush()
+	l.ends.flush()
 	l.index.add(head, sizes...)
 	l.sealer.wake()
 	return nil

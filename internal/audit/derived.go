@@ -48,10 +48,26 @@ func (d *derived) keep(n int64) error {
 	return d.f.Truncate(n)
 }
 
+// derivedBuffer is how much waits in memory while a log is read.
+const derivedBuffer = 1 << 16
+
+// append appends b, which is written when enough of it has come together, or by
+// flush.
 func (d *derived) append(b []byte) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.pending = append(d.pending, b...)
+	if d.pending = append(d.pending, b...); len(d.pending) >= derivedBuffer {
+		d.write()
+	}
+}
+
+func (d *derived) flush() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.write()
+}
+
+func (d *derived) write() {
 	if n, err := d.f.WriteAt(d.pending, d.written); err == nil {
 		d.written += int64(n)
 		d.pending = d.pending[:0]
@@ -67,9 +83,7 @@ func (d *derived) mend(at int64, b []byte) (bool, error) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if at+int64(len(b)) > d.written {
-		return false, nil // it waits in memory, where nobody changed it
-	}
+	b = b[:max(0, min(int64(len(b)), d.written-at))] // the rest waits in memory, where nobody changed it
 	_, err := d.f.WriteAt(b, at)
 	return true, err
 }

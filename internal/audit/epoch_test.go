@@ -152,22 +152,18 @@ func sealLines(tb testing.TB, cfg Config, k key, lines []string) {
 func TestKeyRenewalDies(t *testing.T) {
 	for nth := 1; ; nth++ {
 		cfg, c := days(t)
-		l := mustOpen(t, cfg)
-		mustAppend(t, l, intent(1))
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
 		broken := &failing{}
 		cfg.disk = broken
-		l = mustOpen(t, cfg)
+		l := mustOpen(t, cfg)
+		mustAppend(t, l, intent(1))
 		c.at = c.at.Add(24 * time.Hour)
 		broken.arm(nth)
 		_, err := l.Append(t.Context(), intent(2))
 		hit := broken.dead()
 		vkey := l.Key()
 		broken.kill()
-		_ = l.Close() // it has died already
-		cfg.disk = nil
+		_ = l.Close()         // it has died already
+		cfg.disk = &failing{} // it does not
 		again := mustOpen(t, cfg)
 		mustAppend(t, again, intent(3))
 		if keys := privateKeys(t, cfg); len(keys) != 1 {

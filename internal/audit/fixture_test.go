@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"example.com/datamind/internal/hooks"
@@ -18,8 +19,17 @@ import (
 func config(tb testing.TB) Config {
 	tb.Helper()
 	dir := tb.TempDir()
-	return Config{Dir: filepath.Join(dir, "storage", "default"), KeyDir: filepath.Join(dir, "keys"), Profile: "default"}
+	return Config{Dir: filepath.Join(dir, "storage", "default"), KeyDir: filepath.Join(dir, "keys"), Profile: "default", Redactor: sharedRedactor()}
 }
+
+// sharedRedactor saves tests that open many logs the time that making one takes.
+var sharedRedactor = sync.OnceValue(func() *Redactor {
+	r, err := NewRedactor(false)
+	if err != nil {
+		panic(err)
+	}
+	return r
+})
 
 func mustOpen(tb testing.TB, cfg Config) *Log {
 	tb.Helper()

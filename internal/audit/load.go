@@ -55,6 +55,8 @@ func (l *Log) load(ctx context.Context) (found finding, err error) {
 	if err != nil {
 		return found, err
 	}
+	l.hashes.flush()
+	l.ends.flush()
 	l.prev, l.tree, l.id = string(c.prev), c.tree, c.birth
 	if err := l.settle(c, keys); err != nil {
 		return found, err

@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"golang.org/x/mod/sumdb/tlog"
 )
 
 // Config names a log.
@@ -29,6 +31,9 @@ type Config struct {
 // wholeCheck is how much is checked while a start waits: what takes about as
 // long as reading a folder.
 const wholeCheck = 16 << 20
+
+// mendBytes is how much of a derived file is compared at a time.
+const mendBytes = 1 << 16
 
 // Open opens the log in cfg.Dir, creates it with its key where there is none,
 // and checks it: a short one whole, a long one from its last checkpoint on,
@@ -111,11 +116,32 @@ func (l *Log) release() error {
 func (l *Log) syncDerived() error { return errors.Join(l.hashes.f.Datasync(), l.ends.f.Datasync()) }
 
 // recheck reads what the start has not read, and stops the log where it is not
-// what was sealed.
+// what was sealed. Where audit.hashes does not say what the records do, it is
+// put right.
 func (l *Log) recheck() {
-	rep, err := l.verify(l.watch, VerifyOptions{Workers: 1})
-	if err == nil && !rep.OK() {
+	var at int64
+	var nodes []byte
+	mend := func() error {
+		_, err := l.hashes.mend(at, nodes)
+		at, nodes = at+int64(len(nodes)), nodes[:0]
+		return err
+	}
+	var failed error
+	rep, err := l.verify(l.watch, VerifyOptions{Workers: 1, line: func(_ uint64, _ facts, more []tlog.Hash) {
+		for i := range more {
+			nodes = append(nodes, more[i][:]...)
+		}
+		if len(nodes) > mendBytes && failed == nil {
+			failed = mend()
+		}
+	}})
+	switch {
+	case err != nil:
+		return // it was closed, or can't be read, which the next record will show
+	case !rep.OK():
 		_ = l.poisoned(&rep.Faults[0])
+	case failed == nil:
+		_ = mend() // what is wrong in it makes proofs that fail, and no more
 	}
 }
 
