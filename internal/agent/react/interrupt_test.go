@@ -218,6 +218,46 @@ func TestInterruptedAndTalkedOn(t *testing.T) {
 	wantLines(t, "after", p.asked(t), "user go", "user well?", "assistant I still wait.", "user the answers", "assistant c1", "tool c1 rows")
 }
 
+// What runs is what the person was shown, and only if the rules of now let it.
+func TestInterruptedCallIsJudgedAgain(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		rule   hooks.Decision // of now; nil: as it was
+		runs   []string
+		result string
+	}{
+		{"shown", nil, []string{"run DELETE 1 LIMIT 5"}, "rows"},
+		{"stricter", hooks.Deny{Reason: "not any more"}, nil, "denied not any more"},
+	} {
+		p := newPaused(t, openaitest.Calls("", query("c1", "DELETE 1")), openaitest.Text("done"))
+		res := p.say(t, agent.Turn{Text: "go"})
+		res.Approvals[0].Call.Args = json.RawMessage(`{"sql":"DELETE 1 LIMIT 5"}`) // as a hook rewrote it
+		tn := p.answered(res, agent.ApprovalConfirmed)
+		if tt.rule != nil {
+			p.rule[hooks.PreTool] = func(hooks.Call) hooks.Decision { return tt.rule }
+		}
+		p.say(t, tn)
+		wantLines(t, tt.name+" ran", p.of("run"), tt.runs...)
+		wantLines(t, tt.name+" told", p.asked(t)[2:], "tool c1 "+tt.result)
+	}
+}
+
+// A confirmed call that would do something else by now is asked about anew, and
+// the graph pauses at it once more.
+func TestInterruptedCallIsAskedAgain(t *testing.T) {
+	p := newPaused(t, openaitest.Calls("", query("c1", "DELETE 1")), openaitest.Text("Gone."))
+	first := p.say(t, agent.Turn{Text: "go"})
+	tn := p.answered(first, agent.ApprovalConfirmed)
+	p.rule[hooks.PreTool] = func(hooks.Call) hooks.Decision { return hooks.AskUser{Prompt: "And now?"} }
+	again := p.say(t, tn)
+	if n := len(p.server.Requests()); n != 1 || len(again.Approvals) != 1 || again.Checkpoint == nil {
+		t.Fatalf("asked the model %d times, %+v", n, again)
+	}
+	p.say(t, p.answered(again, agent.ApprovalConfirmed))
+	wantLines(t, "ran", p.of("run"), "run DELETE 1")
+	wantLines(t, "told", p.asked(t), "user go", "assistant c1", "tool c1 rows")
+}
+
 // Where a checkpoint can't be gone on from, exactly the stored call is replayed,
 // once, and the log says why.
 func TestUnusableCheckpoint(t *testing.T) {
