@@ -182,8 +182,14 @@ func TestInterruptedCallsHaveTheirOwnAnswers(t *testing.T) {
 		if tt.tools != nil {
 			wantLines(t, fmt.Sprint(tt.states, " told"), p.asked(t)[2:], tt.tools...)
 		}
-		if n := len(p.of("tool_call")); n != len(tt.runs) {
-			t.Errorf("%v: %d calls on the page, want %d", tt.states, n, len(tt.runs))
+		kept := 0
+		for _, m := range p.messages {
+			if m.Turn == "trn_2" {
+				kept += len(m.Calls)
+			}
+		}
+		if n := len(p.of("tool_call")); n != len(tt.runs) || kept != n {
+			t.Errorf("%v: %d calls on the page and %d in the history, want %d", tt.states, n, kept, len(tt.runs))
 		}
 	}
 }
