@@ -30,6 +30,13 @@ func cut(d Dialect, text string) (pieces []piece, fault string) {
 	return pieces, ""
 }
 
+// Blank reports whether there is nothing to run in a text: blanks, comments and
+// semicolons.
+func Blank(d Dialect, text string) bool {
+	_, fault := cut(d, text)
+	return fault == codeEmpty
+}
+
 // length returns the number of tokens in front of the semicolon that ends the
 // first statement of p.
 func (p piece) length(d Dialect) int {

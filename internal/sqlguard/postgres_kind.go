@@ -57,6 +57,7 @@ func (w *pgWalk) nested(x proto.Message) (below bool) {
 		return s.Query != nil
 	case *pgquery.CreateTableAsStmt:
 		w.verbIs("CREATE " + pgObject(s.Objtype))
+		w.makes = true
 		w.raise(Adds, "", "")
 		return true
 	case *pgquery.CreateTrigStmt:
@@ -101,7 +102,8 @@ func pgRuleOf(m proto.Message) (pgRule, bool) {
 }
 
 // explain judges EXPLAIN: with ANALYZE as what it runs; without, it runs
-// nothing, but what is forbidden is not explained either.
+// nothing, but what is forbidden is not explained either. A temporary table that
+// is only explained makes the server add the schema that it would be in.
 func (w *pgWalk) explain(s *pgquery.ExplainStmt) {
 	w.verbIs("EXPLAIN")
 	inner := &pgWalk{functions: w.functions, bounded: true}
@@ -110,6 +112,9 @@ func (w *pgWalk) explain(s *pgquery.ExplainStmt) {
 	if !pgAnalyzes(s.Options) && inner.effect < DestroysAll {
 		for _, name := range inner.written { // they are only looked at
 			w.reads = append(w.reads, pgRead{name: name})
+		}
+		if inner.makes {
+			w.raise(Adds, "", "")
 		}
 		return
 	}

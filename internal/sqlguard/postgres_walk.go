@@ -21,6 +21,7 @@ type pgWalk struct {
 	scope   []string // names of common table expressions that are in sight
 
 	keyed   bool   // new rows are made here, which may take keys from a sequence
+	makes   bool   // a table is made of a query
 	changes int    // how many UPDATE and DELETE there are
 	bounded bool   // all of them pick rows
 	changed string // the verb of the first change of rows
@@ -170,6 +171,7 @@ func (w *pgWalk) call(path []string, arguments int) {
 
 func (w *pgWalk) into(c *pgquery.IntoClause) {
 	if c != nil {
+		w.makes = true
 		w.writes(c.Rel)
 		w.raise(Adds, "", "")
 	}
