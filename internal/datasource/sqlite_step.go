@@ -44,6 +44,9 @@ func (c *lite) rows(text string, b *budget) (Rows, error) {
 }
 
 func (c *lite) rowsOnce(text string, b *budget) (out Rows, err error) {
+	if sqlguard.Blank(sqlguard.SQLite, text) { // which the driver would crash on
+		return Rows{}, errors.New("there is nothing to run")
+	}
 	stmt, err := c.prepare(text)
 	if err != nil {
 		return Rows{}, err
