@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"example.com/datamind/internal/datasource/dbtest"
 )
@@ -191,17 +194,53 @@ func (s serverTarget) attacks(t *testing.T) []attack { return readAttacks(t, s.r
 
 func (s serverTarget) create(t *testing.T) throwaway {
 	t.Helper()
-	return serverDB{s.start(t, readSchema(t, s.schema))}
+	d := &serverDB{Database: s.start(t, readSchema(t, s.schema))}
+	if s.name == "PostgreSQL" {
+		c, err := pgconn.Connect(t.Context(), d.Admin)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close(context.Background()) })
+		d.log = c
+	}
+	return d
 }
 
 // A serverDB is a database with an account that reads and one that writes.
-type serverDB struct{ dbtest.Database }
+type serverDB struct {
+	dbtest.Database
 
-func (d serverDB) address() any {
+	log  *pgconn.PgConn // to PostgreSQL
+	at   string         // where its write-ahead log ended before the last dump
+	last []string       // dump
+}
+
+func (d *serverDB) address() any {
 	return map[string]string{"reader": d.Reader, "writer": d.Writer}
 }
 
-func (d serverDB) dump(t *testing.T) []string { return strings.Split(d.Dump(t), "\n") }
+// dump dumps anew where something may have changed: nothing that lasts does
+// without an entry in the write-ahead log.
+func (d *serverDB) dump(t *testing.T) []string {
+	t.Helper()
+	if d.log == nil {
+		return strings.Split(d.Dump(t), "\n")
+	}
+	if at := logEnd(t, d.log); at != d.at {
+		d.at, d.last = at, strings.Split(d.Dump(t), "\n")
+	}
+	return d.last
+}
+
+// logEnd asks PostgreSQL where its write-ahead log ends.
+func logEnd(t *testing.T, c *pgconn.PgConn) string {
+	t.Helper()
+	r := c.ExecParams(t.Context(), "SELECT pg_current_wal_insert_lsn()", nil, nil, nil, nil).Read()
+	if r.Err != nil || len(r.Rows) != 1 {
+		t.Fatalf("%d rows: %v", len(r.Rows), r.Err)
+	}
+	return string(r.Rows[0][0])
+}
 
 // counters are what an addition may count up, and the comma that a definition
 // gets before one more.
