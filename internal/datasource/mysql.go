@@ -86,6 +86,9 @@ func (s *mysqlSource) Query(ctx context.Context, r sqlguard.Report, o Options) (
 	if err != nil {
 		return nil, err
 	}
+	if o.Keep != nil {
+		o.Keep.Why = NotKeptDialect
+	}
 	o = o.withDefaults()
 	ctx, cancel := withTimeout(ctx, o.Timeout)
 	defer cancel()

@@ -87,6 +87,9 @@ func (s *postgresSource) Query(ctx context.Context, r sqlguard.Report, o Options
 	if err != nil {
 		return nil, err
 	}
+	if o.Keep != nil {
+		o.Keep.Why = NotKeptDialect
+	}
 	o = o.withDefaults()
 	ctx, cancel := withTimeout(ctx, o.Timeout)
 	defer cancel()

@@ -14,9 +14,6 @@ const (
 	NotKeptSlow       WhyNotKept = "slow"
 	NotKeptChance     WhyNotKept = "chance" // it would change other rows the next time
 	NotKeptKey        WhyNotKept = "key"
-	NotKeptTriggers   WhyNotKept = "triggers"
-	NotKeptCascade    WhyNotKept = "cascade"
-	NotKeptShape      WhyNotKept = "shape"
 	NotKeptDialect    WhyNotKept = "dialect"
 	NotKeptUnread     WhyNotKept = "unread" // the rows could not be read
 	NotKeptUnstored   WhyNotKept = "unstored"
@@ -43,15 +40,9 @@ func (w WhyNotKept) In(lang string) string {
 	case NotKeptChance:
 		return "which rows it changes depends on chance or on the time"
 	case NotKeptKey:
-		return "the rows cannot be told apart for sure: there is no primary key, or it changes itself"
-	case NotKeptTriggers:
-		return "the table has triggers, rules or row security, which would act on the way back as well"
-	case NotKeptCascade:
-		return "it also changes rows of other tables"
-	case NotKeptShape:
-		return "it is no plain INSERT, UPDATE or DELETE of one table"
+		return "the rows cannot be told apart for sure"
 	case NotKeptDialect:
-		return "undo is for SQLite and PostgreSQL"
+		return "undo is for SQLite so far"
 	case NotKeptUnread:
 		return "the rows could not be read beforehand"
 	case NotKeptUnstored:
@@ -77,15 +68,9 @@ func (w WhyNotKept) chinese() string {
 	case NotKeptChance:
 		return "更改哪些行取决于随机数或时间"
 	case NotKeptKey:
-		return "无法可靠地区分各行：没有主键，或主键本身被更改"
-	case NotKeptTriggers:
-		return "该表有触发器、规则或行级安全，撤销时也会起作用"
-	case NotKeptCascade:
-		return "同时更改了其他表的行"
-	case NotKeptShape:
-		return "不是针对单个表的普通 INSERT、UPDATE 或 DELETE"
+		return "无法可靠地区分各行"
 	case NotKeptDialect:
-		return "撤销仅支持 SQLite 和 PostgreSQL"
+		return "目前撤销仅支持 SQLite"
 	case NotKeptUnread:
 		return "事先无法读取这些行"
 	case NotKeptUnstored:
