@@ -111,3 +111,12 @@ func auditCells(r audit.Record) []string {
 		r.Tool, r.Decision, r.Hook, r.Reason, claimed, string(r.Args), string(r.OriginalArgs), rows, r.Err, r.Digest, r.Hash,
 	}
 }
+
+// AuditTable is a line of the log as a line of the table that
+// GET /api/audit/export?format=csv answers with; the first line of that for nil.
+func AuditTable(seq uint64, line []byte) ([]byte, error) {
+	if line == nil {
+		return []byte("\ufeff" + strings.Join(auditColumns(), ",") + "\r\n"), nil
+	}
+	return tableLine(seq, line)
+}

@@ -20,6 +20,7 @@ const (
 	ToolOutcome     Kind = "tool.result"      // what came of a call
 	ConfigChanged   Kind = "config.changed"   // a hook row, or a guard switched off at the start
 	LogRecovered    Kind = "log.recovered"    // torn bytes were set aside
+	LogImported     Kind = "log.imported"     // the records before were copied from a log of another format
 	KeyRotated      Kind = "key.rotated"
 )
 
