@@ -72,7 +72,10 @@ func (l *Log) load(ctx context.Context) (found finding, err error) {
 	if c.records > sealed.Size {
 		err = l.file.Datasync() // who wrote it may have died before
 	}
-	return found, errors.Join(err, l.cfg.disk.syncDir(l.cfg.Dir))
+	if len(segs) == 0 || !segs[len(segs)-1].active || c.records > sealed.Size { // the folder may not know the file
+		err = errors.Join(err, l.cfg.disk.syncDir(l.cfg.Dir))
+	}
+	return found, err
 }
 
 // read follows the log into c, from where c is, and returns the number of torn
