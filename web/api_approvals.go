@@ -45,7 +45,7 @@ func questionOf(a agent.Approval) question {
 }
 
 // approvalShape is the public JSON of a question with its answer. While there
-// is none, By and At are null.
+// is none, By, From and At are null.
 type approvalShape struct {
 	question
 	Session string              `json:"session_id"`
@@ -53,6 +53,7 @@ type approvalShape struct {
 	State   agent.ApprovalState `json:"state"`
 	Asked   time.Time           `json:"asked_at"`
 	By      *string             `json:"by"`
+	From    *string             `json:"from"`
 	At      *time.Time          `json:"at"`
 	Record  *uint64             `json:"audit_seq"`
 }
@@ -64,6 +65,9 @@ func approvalOf(a agent.Approval) approvalShape {
 	}
 	if a.By != "" {
 		out.By = &a.By
+	}
+	if a.From != "" {
+		out.From = &a.From
 	}
 	if a.State != agent.ApprovalPending {
 		at := utc(a.At)
@@ -128,7 +132,7 @@ func (s *Server) resolveApproval(c echo.Context) error {
 		return invalid("%q is missing: send the digest of what was shown", "digest")
 	}
 	approval, turn, err := s.cfg.Chat.Resolve(whole(c), user(c), agent.Resolution{
-		Approval: id, Answer: answer, Digest: digest, Typed: typed, Lang: lang(c),
+		Approval: id, Answer: answer, Digest: digest, Typed: typed, Lang: lang(c), From: origin(c),
 	})
 	if err != nil {
 		return err

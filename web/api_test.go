@@ -253,9 +253,20 @@ func (e causeError) Error() string { return string(e) }
 func TestResolve(t *testing.T) {
 	f := newFixture(t)
 	w := f.do(request("POST", approvalURL, `{"decision":"cancel","digest":"`+digest+`"}`, "Cookie", "lang=zh-Hans"))
-	want := agent.Resolution{Approval: testApproval.ID, Answer: hooks.Cancel, Digest: digest, Lang: chinese}
+	want := agent.Resolution{Approval: testApproval.ID, Answer: hooks.Cancel, Digest: digest, Lang: chinese, From: "192.0.2.1, a program"}
 	if w.Code != http.StatusOK || f.chat.res != want {
 		t.Errorf("status %d, resolution %+v, want %+v", w.Code, f.chat.res, want)
+	}
+	for _, who := range []struct{ agent, from string }{
+		{"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/140.0 Safari/537.36", "192.0.2.1, a browser"},
+		{"Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) Mobile/15E148", "192.0.2.1, a browser on a phone"},
+		{"curl/8.0", "192.0.2.1, a program"},
+	} {
+		f := newFixture(t)
+		f.do(request("POST", approvalURL, `{"decision":"cancel","digest":"`+digest+`"}`, "User-Agent", who.agent, "X-Forwarded-For", "203.0.113.9"))
+		if f.chat.res.From != who.from {
+			t.Errorf("%s: from %q, want %q", who.agent, f.chat.res.From, who.from)
+		}
 	}
 	w = f.do(request("POST", approvalURL, `{"decision":"confirm","digest":"`+digest+`","by":"root"}`))
 	if w.Code != http.StatusBadRequest || len(f.chat.calls) != 1 {

@@ -44,7 +44,7 @@ func status(c agent.Code) int {
 		return http.StatusUnsupportedMediaType
 	case agent.CodeMismatch:
 		return http.StatusUnprocessableEntity
-	case agent.CodeLimit:
+	case agent.CodeLimit, agent.CodeLoop:
 		return http.StatusTooManyRequests
 	case agent.CodeModel:
 		return http.StatusBadGateway

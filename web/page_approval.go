@@ -68,7 +68,7 @@ func (s *Server) answerApproval(c echo.Context) error {
 		return invalid("%q has to be confirm or cancel", "decision")
 	}
 	_, _, err = s.cfg.Chat.Resolve(whole(c), user(c), agent.Resolution{
-		Approval: id, Answer: answer, Digest: form.Get("digest"), Typed: form.Get("typed"), Lang: lang(c),
+		Approval: id, Answer: answer, Digest: form.Get("digest"), Typed: form.Get("typed"), Lang: lang(c), From: origin(c),
 	})
 	if err == nil {
 		return c.Redirect(http.StatusSeeOther, "/approvals/"+id)

@@ -166,7 +166,7 @@ func TestAnswerWithoutScript(t *testing.T) {
 	if w.Code != http.StatusSeeOther || w.Header().Get("Location") != path {
 		t.Fatalf("%d to %q", w.Code, w.Header().Get("Location"))
 	}
-	want := agent.Resolution{Approval: testApproval.ID, Answer: "confirm", Digest: "abcd", Typed: "employees", Lang: english}
+	want := agent.Resolution{Approval: testApproval.ID, Answer: "confirm", Digest: "abcd", Typed: "employees", Lang: english, From: "192.0.2.1, a program"}
 	if f.chat.res != want {
 		t.Errorf("got %+v, want %+v", f.chat.res, want)
 	}

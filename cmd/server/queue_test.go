@@ -45,6 +45,7 @@ func TestQueue(t *testing.T) {
 	s := k.stream(t, session, 0)
 	defer s.close()
 	first := k.submit(t, session, "one")
+	k.waitRequests(t, 1)
 	k.queue(t, session, "a message that is <b>withdrawn</b>")
 	k.do(t, "POST", path+"/turns", map[string]any{"text": "three"}, 409)
 	if _, page := k.page(t, "/sessions/"+session); !strings.Contains(page, "a message that is &lt;b&gt;withdrawn&lt;/b&gt;") {
@@ -85,6 +86,7 @@ func TestQueueAcrossAKill(t *testing.T) {
 	session := p.open(t)
 	first := p.submit(t, session, "one")
 	second := p.queue(t, session, "two")
+	(&talk{model: m}).waitRequests(t, 1)
 	kill()
 	m.Add(says("Second."))
 	p, _ = spawnProduct(t, dir, environ...)

@@ -24,6 +24,7 @@ type Approval struct {
 
 	State  ApprovalState
 	By     string // who decided
+	From   string // from where, as the server saw it
 	At     time.Time
 	Record uint64 // of the decision in the audit log
 }

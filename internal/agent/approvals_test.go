@@ -121,8 +121,8 @@ func TestConfirmedArgumentsKeepTheirTypes(t *testing.T) {
 	}
 }
 
-// hitl-18 and hitl-10: another user's approval does not exist, who decided is
-// who is logged in, and nothing but the right digest and text confirms.
+// hitl-18 and hitl-10: another user's approval is not one's to answer, who decided
+// is who is logged in, from where is what the server saw, and nothing but the right digest and text confirms.
 func TestWhoMayDecide(t *testing.T) {
 	r := newRig(t, typing("employees")).start()
 	defer r.close()
@@ -132,14 +132,14 @@ func TestWhoMayDecide(t *testing.T) {
 	if a.Typed != "employees" {
 		t.Fatalf("typed is %q", a.Typed)
 	}
-	good := agent.Resolution{Approval: a.ID, Answer: hooks.Confirm, Digest: a.Fingerprint.String(), Typed: " employees\n"}
+	good := agent.Resolution{Approval: a.ID, Answer: hooks.Confirm, Digest: a.Fingerprint.String(), Typed: " employees\n", From: "192.0.2.1, a browser"}
 	for _, c := range []struct {
 		name string
 		user string
 		edit func(*agent.Resolution)
 		want agent.Code
 	}{
-		{"another user", "eve", func(*agent.Resolution) {}, agent.CodeNotFound},
+		{"another user", "eve", func(*agent.Resolution) {}, agent.CodeForbidden},
 		{"no such approval", "local", func(r *agent.Resolution) { r.Approval = "apr_x" }, agent.CodeNotFound},
 		{"no answer", "local", func(r *agent.Resolution) { r.Answer = "yes" }, agent.CodeInvalid},
 		{"expired by hand", "local", func(r *agent.Resolution) { r.Answer = hooks.Expired }, agent.CodeInvalid},
@@ -160,6 +160,12 @@ func TestWhoMayDecide(t *testing.T) {
 	got, turn, err := r.service.Resolve(t.Context(), "local", good)
 	if err != nil || got.By != "local" || got.State != agent.ApprovalConfirmed || got.Record == 0 {
 		t.Fatalf("got %+v, %v", got, err)
+	}
+	if from := r.log.consents[0].From; from != good.From || got.From != from {
+		t.Errorf("answered from %q, recorded %q", got.From, from)
+	}
+	if _, err := r.service.Extend(t.Context(), "eve", a.ID); agent.CodeOf(err) != agent.CodeForbidden {
+		t.Errorf("more time for another user: %v", err)
 	}
 	r.sink.wait(t, turn.ID, agent.TurnCompleted)
 	r.settled(ses)

@@ -115,5 +115,5 @@ func (s *Service) expireOne(ctx context.Context, due Approval) error {
 
 // expire records that nobody answered, which counts as a no.
 func (s *Service) expire(ctx context.Context, a Approval) (Approval, int, error) {
-	return s.answer(ctx, a, hooks.Expired, "")
+	return s.answer(ctx, a, hooks.Expired, "", "")
 }

@@ -39,6 +39,10 @@ func (g *Gate) After(ctx context.Context, t Turn, r Ruling, body json.RawMessage
 		}
 	}
 	scopeOf(ctx).closed(r.Call.ID, func() { g.sendNow(ctx, t, Event{Type: TurnToolResult, Result: &res}) })
+	if res.Outcome == Denied {
+		r.Refusal = &res
+		g.denied(ctx, t, r)
+	}
 	return res
 }
 

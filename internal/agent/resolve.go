@@ -18,6 +18,7 @@ type Resolution struct {
 	Digest   string // of what the person was shown
 	Typed    string
 	Lang     string // of the person, "en" or "zh-Hans"
+	From     string // where the answer came from, as the server saw it
 }
 
 // Resolve checks and records an answer and, for [hooks.Confirm], grants the
@@ -25,7 +26,8 @@ type Resolution struct {
 // turn, whose text is the answers' [Approval.Reply], or has it start when the
 // running one ends.
 //
-// It fails with [CodeConflict] where the approval was answered before, with
+// It fails with [CodeForbidden] where the question is another user's, with
+// [CodeConflict] where the approval was answered before, with
 // [CodeExpired] where its time is up, and with [CodeMismatch] where the digest is
 // not the approval's or what had to be typed was not, blanks around it aside.
 // user is who answers; nothing in r can say otherwise.
@@ -48,7 +50,7 @@ func (s *Service) Resolve(ctx context.Context, user string, r Resolution) (Appro
 	if err := r.check(a); err != nil {
 		return Approval{}, nil, err
 	}
-	a, pending, err := s.answer(ctx, a, r.Answer, user)
+	a, pending, err := s.answer(ctx, a, r.Answer, user, r.From)
 	if err != nil || pending > 0 {
 		return a, nil, err
 	}
@@ -62,6 +64,11 @@ func (s *Service) Resolve(ctx context.Context, user string, r Resolution) (Appro
 // hold returns an approval under its session's lock.
 func (s *Service) hold(ctx context.Context, user, approval string) (a Approval, unlock func(), err error) {
 	a, err = s.cfg.Store.Approval(ctx, user, approval)
+	if CodeOf(err) == CodeNotFound {
+		if _, ownerErr := s.cfg.Store.ApprovalOwner(ctx, approval); ownerErr == nil {
+			err = Errorf(CodeForbidden, "this question is another person's to answer")
+		}
+	}
 	if err != nil {
 		return a, nil, err
 	}
@@ -91,11 +98,11 @@ func (r Resolution) check(a Approval) error {
 // answer records an answer in the audit log, then stores it, with a grant for a
 // yes, then tells the browser. It is called under the session's lock. It returns
 // how many approvals of the session are still pending.
-func (s *Service) answer(ctx context.Context, a Approval, ans hooks.Answer, by string) (Approval, int, error) {
+func (s *Service) answer(ctx context.Context, a Approval, ans hooks.Answer, by, from string) (Approval, int, error) {
 	now := s.cfg.Now()
 	c := hooks.Consent{
 		Approval: a.ID, Session: a.Session, User: a.User, Tool: a.Call.Tool, Args: a.Call.Args,
-		Fingerprint: a.Fingerprint, Answer: ans, By: by, At: now,
+		Fingerprint: a.Fingerprint, Answer: ans, By: by, From: from, At: now,
 	}
 	record, err := s.cfg.Recorder.RecordConsent(ctx, c)
 	if err != nil {
@@ -112,7 +119,7 @@ func (s *Service) answer(ctx context.Context, a Approval, ans hooks.Answer, by s
 	if err != nil {
 		return a, 0, err
 	}
-	a.State, a.By, a.At, a.Record = StateAfter(ans), by, now, record
+	a.State, a.By, a.From, a.At, a.Record = StateAfter(ans), by, from, now, record
 	t := Turn{ID: a.Turn, Session: Session{ID: a.Session, User: a.User}}
 	s.send(ctx, t, Event{Type: ApprovalDecided, Approval: &a})
 	return a, pending, nil

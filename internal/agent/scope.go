@@ -20,6 +20,7 @@ type scope struct {
 	over     bool
 	heard    bool // on_error has been told what ends the turn
 	calls    int
+	vain     map[string]int // denied calls; see inVain
 	open     []OpenUse // told to the browser and without a result
 	deltas   deltas
 }

@@ -158,7 +158,7 @@ func (s *Service) Delete(ctx context.Context, user, session string) error {
 		return err
 	}
 	for _, a := range open {
-		if _, _, err := s.answer(ctx, a, hooks.Cancel, user); err != nil {
+		if _, _, err := s.answer(ctx, a, hooks.Cancel, user, ""); err != nil {
 			return err
 		}
 	}

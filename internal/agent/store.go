@@ -51,6 +51,9 @@ type Store interface {
 
 	Approval(ctx context.Context, user, id string) (Approval, error)
 
+	// ApprovalOwner returns whose an approval is.
+	ApprovalOwner(ctx context.Context, id string) (user string, err error)
+
 	// OpenApprovals returns the pending approvals of a session, oldest first, and
 	// Untold those whose answer no turn's message holds yet.
 	OpenApprovals(ctx context.Context, session string) ([]Approval, error)

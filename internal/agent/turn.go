@@ -127,6 +127,9 @@ func (s *Service) ending(ctx context.Context, err error) *Error {
 	if end, ok := errors.AsType[turnEndError](context.Cause(ctx)); ok {
 		return Wrap(end.code(), err, end.Error())
 	}
+	if e, ok := errors.AsType[*Error](context.Cause(ctx)); ok {
+		return e
+	}
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
 	}

@@ -150,6 +150,9 @@ func (l *Log) RecordConsent(ctx context.Context, c hooks.Consent) (uint64, error
 		Actor: actorUser + c.By, Approval: c.Approval, Args: c.Args, Digest: c.Fingerprint.String(),
 		Session: c.Session, Tool: c.Tool,
 	}
+	if c.From != "" {
+		r.Reason = "answered from " + c.From
+	}
 	switch c.Answer {
 	case hooks.Confirm:
 		r.Kind, r.Decision = UserConfirm, Confirmed

@@ -13,7 +13,7 @@ import (
 
 const approvalColumns = `a.id, a.session, a.turn, a.user, a.call, a.tool, a.args, a.sent, a.hook, a.prompt,
 	a.details, a.confirm_args, a.fingerprint, a.typed, a.lang, a.asked_at, a.expires_at, a.extended,
-	a.state, a.decided_by, a.decided_at, a.record, a.sealed`
+	a.state, a.decided_by, a.decided_from, a.decided_at, a.record, a.sealed`
 
 func (db *DB) scanApproval(row scanner) (a agent.Approval, err error) {
 	var args, sent, details, confirm, f, sealed []byte
@@ -21,7 +21,7 @@ func (db *DB) scanApproval(row scanner) (a agent.Approval, err error) {
 	var decided sql.NullInt64
 	err = row.Scan(&a.ID, &a.Session, &a.Turn, &a.User, &a.Call.ID, &a.Call.Tool, &args, &sent, &a.Hook,
 		&a.Question.Prompt, &details, &confirm, &f, &a.Typed, &a.Lang, &asked, &expires, &a.Extended,
-		&a.State, &a.By, &decided, &a.Record, &sealed)
+		&a.State, &a.By, &a.From, &decided, &a.Record, &sealed)
 	if err != nil {
 		return a, err
 	}
@@ -86,6 +86,15 @@ func (db *DB) approval(ctx context.Context, q querier, user, id string) (agent.A
 	return a, err
 }
 
+// ApprovalOwner implements [agent.Store].
+func (db *DB) ApprovalOwner(ctx context.Context, id string) (user string, err error) {
+	err = db.read.QueryRowContext(ctx, `SELECT user FROM approvals WHERE id = ?`, id).Scan(&user)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", noApproval()
+	}
+	return user, err
+}
+
 // Approvals returns a user's approvals in a state, oldest first; an empty state
 // stands for all of them. There are at most 1,000.
 func (db *DB) Approvals(ctx context.Context, user string, s agent.ApprovalState) ([]agent.Approval, error) {
@@ -130,9 +139,9 @@ func (db *DB) Answer(ctx context.Context, c hooks.Consent, record uint64, g *hoo
 		return 0, errors.New("answer: a grant belongs to a yes and to nothing else")
 	}
 	err = db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		n, err := changed(ctx, tx, `UPDATE approvals SET state = ?, decided_by = ?, decided_at = ?, record = ?
+		n, err := changed(ctx, tx, `UPDATE approvals SET state = ?, decided_by = ?, decided_from = ?, decided_at = ?, record = ?
 			WHERE id = ? AND user = ? AND state = 'pending'`,
-			state, c.By, micros(c.At), record, c.Approval, c.User)
+			state, c.By, c.From, micros(c.At), record, c.Approval, c.User)
 		if err != nil {
 			return err
 		}

@@ -75,7 +75,7 @@ func failure(t *i18n.Texts, turn Turn) string {
 	switch turn.Code {
 	case agent.CodeInterrupted:
 		return t.T("turn.interrupted")
-	case agent.CodeLimit:
+	case agent.CodeLimit, agent.CodeLoop:
 		return t.T("turn.limit", "message", turn.Message)
 	case agent.CodeInvalid, agent.CodeNotFound, agent.CodeForbidden, agent.CodeConflict, agent.CodeExpired,
 		agent.CodeTooLarge, agent.CodeMismatch, agent.CodeDenied, agent.CodeModel, agent.CodeStopped, agent.CodeInternal:

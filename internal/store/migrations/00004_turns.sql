@@ -1,5 +1,8 @@
 -- +goose Up
 
+-- Where an answer came from, as the server saw it.
+ALTER TABLE approvals ADD COLUMN decided_from TEXT NOT NULL DEFAULT '';
+
 -- The message that waits for a session's turn to end. turn is the ID that its own
 -- turn will have.
 CREATE TABLE queued (
@@ -47,3 +50,4 @@ DROP TRIGGER messages_said;
 DROP TABLE said;
 DROP TABLE archived_events;
 DROP TABLE queued;
+ALTER TABLE approvals DROP COLUMN decided_from;
