@@ -154,6 +154,7 @@ func (c Config) checkNumbers() error {
 		{"LLM__TIMEOUT_S", c.LLM.TimeoutS, 1, 3600},
 		{"LLM__MAX_TOKENS", c.LLM.MaxTokens, 1, 1 << 20},
 		{"LLM__MAX_RETRIES", c.LLM.MaxRetries, 0, 10},
+		{"DATA__EVENT_DAYS", c.Data.EventDays, 1, 36500},
 		{"DB__ROW_LIMIT", c.DB.RowLimit, 1, 1_000_000},
 		{"DB__QUERY_TIMEOUT_S", c.DB.QueryTimeoutS, 1, 3600},
 		{"DB__MAX_RESULT_BYTES", c.DB.MaxResultBytes, 1 << 10, 1 << 30},

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"example.com/datamind/internal/agent"
 )
@@ -30,17 +29,20 @@ func scanEvent(row scanner) (e agent.StoredEvent, err error) {
 }
 
 // Events returns the stored events of a session, or of one of its turns where
-// turn is not empty, oldest first.
+// turn is not empty, oldest first. Those that are pruned from the stream are
+// among them, the pieces of text joined; see [DB.PruneEvents].
 func (db *DB) Events(ctx context.Context, user, id, turn string) (es []agent.StoredEvent, err error) {
 	err = db.view(ctx, func(tx *sql.Tx) error {
 		if _, err := session(ctx, tx, user, id); err != nil {
 			return err
 		}
 		if turn == "" {
-			es, err = all(ctx, tx, scanEvent, `SELECT id, name, data FROM events WHERE session = ? ORDER BY id`, id)
+			es, err = all(ctx, tx, scanEvent, `SELECT id, name, data FROM archived_events WHERE session = ?1
+				UNION ALL SELECT id, name, data FROM events WHERE session = ?1 ORDER BY id`, id)
 			return err
 		}
-		es, err = all(ctx, tx, scanEvent, `SELECT id, name, data FROM events WHERE turn = ? AND session = ? ORDER BY id`, turn, id)
+		es, err = all(ctx, tx, scanEvent, `SELECT id, name, data FROM archived_events WHERE turn = ?1 AND session = ?2
+			UNION ALL SELECT id, name, data FROM events WHERE turn = ?1 AND session = ?2 ORDER BY id`, turn, id)
 		return err
 	})
 	return es, err
@@ -100,31 +102,6 @@ func (db *DB) LastEventID(ctx context.Context) (uint64, error) {
 		return 0, fmt.Errorf("newest event: %w", err)
 	}
 	return newest, nil
-}
-
-// PruneEvents deletes the events before t, a thousand at a time, so that it does
-// not hold up those who write.
-func (db *DB) PruneEvents(ctx context.Context, t time.Time) error {
-	for more := true; more; {
-		err := db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
-			var upto sql.NullInt64
-			err := tx.QueryRowContext(ctx, `SELECT max(id) FROM
-				(SELECT id, at FROM events ORDER BY id LIMIT 1000) WHERE at < ?`, micros(t)).Scan(&upto)
-			if err != nil || !upto.Valid {
-				more = false
-				return err
-			}
-			if _, err := tx.ExecContext(ctx, `DELETE FROM events WHERE id <= ?`, upto.Int64); err != nil {
-				return err
-			}
-			_, err = tx.ExecContext(ctx, `UPDATE events_pruned SET upto = max(upto, ?)`, upto.Int64)
-			return err
-		})
-		if err != nil {
-			return fmt.Errorf("prune events: %w", err)
-		}
-	}
-	return nil
 }
 
 // goingOn selects the turns of a session that were not told to have ended: the
