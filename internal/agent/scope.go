@@ -21,7 +21,7 @@ type scope struct {
 	heard    bool // on_error has been told what ends the turn
 	calls    int
 	vain     map[string]int // denied calls; see inVain
-	open     []OpenUse // told to the browser and without a result
+	open     []OpenUse      // told to the browser and without a result
 	deltas   deltas
 }
 
