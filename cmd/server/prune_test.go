@@ -42,4 +42,3 @@ func TestPrunedPagesStay(t *testing.T) {
 	k.model.Add(says("Hello."))
 	s.turn(t, k.submit(t, session, "hello")).mustComplete(t)
 }
-
