@@ -26,28 +26,7 @@ CREATE TABLE archived_events (
 CREATE INDEX archived_events_by_session ON archived_events (session, id);
 CREATE INDEX archived_events_by_turn ON archived_events (turn, id);
 
--- What people and the agent said, in pieces of three characters. Shorter terms
--- are looked for in the messages themselves.
-CREATE VIRTUAL TABLE said USING fts5 (text, content = 'messages', content_rowid = 'seq', tokenize = 'trigram');
-
-INSERT INTO said (rowid, text) SELECT seq, text FROM messages WHERE role IN ('user', 'assistant');
-
--- +goose StatementBegin
-CREATE TRIGGER messages_said AFTER INSERT ON messages WHEN new.role IN ('user', 'assistant') BEGIN
-    INSERT INTO said (rowid, text) VALUES (new.seq, new.text);
-END;
--- +goose StatementEnd
-
--- +goose StatementBegin
-CREATE TRIGGER messages_unsaid AFTER DELETE ON messages WHEN old.role IN ('user', 'assistant') BEGIN
-    INSERT INTO said (said, rowid, text) VALUES ('delete', old.seq, old.text);
-END;
--- +goose StatementEnd
-
 -- +goose Down
-DROP TRIGGER messages_unsaid;
-DROP TRIGGER messages_said;
-DROP TABLE said;
 DROP TABLE archived_events;
 DROP TABLE queued;
 ALTER TABLE approvals DROP COLUMN decided_from;
