@@ -40,7 +40,10 @@ func scanUndo(now time.Time) func(scanner) (agent.Undo, error) {
 func noUndo() error { return agent.Errorf(agent.CodeNotFound, "there is no such undo") }
 
 // SaveUndo implements [agent.Undos].
-func (db *DB) SaveUndo(ctx context.Context, u agent.Undo) error {
+func (db *DB) SaveUndo(ctx context.Context, u agent.Undo) (err error) {
+	if u.Images, err = db.vault.seal(u.Images); err != nil { // rows of the user's own database
+		return err
+	}
 	return db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if err := insertUndo(ctx, tx, u); err != nil {
 			return err
@@ -82,7 +85,11 @@ func (db *DB) Undo(ctx context.Context, user, id string) (u agent.Undo, err erro
 		if err != nil {
 			return err
 		}
-		return tx.QueryRowContext(ctx, `SELECT images FROM undos WHERE id = ?`, id).Scan(&u.Images)
+		if err := tx.QueryRowContext(ctx, `SELECT images FROM undos WHERE id = ?`, id).Scan(&u.Images); err != nil {
+			return err
+		}
+		u.Images, err = db.vault.open(u.Images)
+		return err
 	})
 	return u, err
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/rand"
@@ -96,14 +97,14 @@ func (v vault) seal(plain []byte) ([]byte, error) {
 
 // open returns what was sealed; what was not, it returns as it is.
 func (v vault) open(b []byte) ([]byte, error) {
-	sealed, ok := strings.CutPrefix(string(b), sealMark)
+	sealed, ok := bytes.CutPrefix(b, []byte(sealMark))
 	if !ok {
 		return b, nil
 	}
 	if v.aead == nil {
 		return nil, errSealed
 	}
-	plain, err := v.aead.Open(nil, nil, []byte(sealed), nil)
+	plain, err := v.aead.Open(nil, nil, sealed, nil)
 	if err != nil {
 		return nil, errSealed
 	}
