@@ -61,6 +61,7 @@ type storedEvent struct {
 	By       string          `json:"by"`
 	Code     agent.Code      `json:"code"`
 	Message  string          `json:"message"`
+	Usage    usageShape      `json:"usage"`
 	Audit    struct {
 		From uint64 `json:"from"`
 		To   uint64 `json:"to"`
@@ -148,6 +149,7 @@ func (t *transcript) settle(turn *views.Turn) {
 func (t *transcript) complete(turn *views.Turn, e storedEvent) {
 	turn.State, turn.Ended = views.TurnDone, e.At
 	turn.AuditFrom, turn.AuditTo = e.Audit.From, e.Audit.To
+	turn.TokensIn, turn.TokensOut = e.Usage.InputTokens, e.Usage.OutputTokens
 	last := len(turn.Items) - 1
 	if e.Text != "" && (last < 0 || turn.Items[last].Call != nil) {
 		turn.Items = append(turn.Items, views.Item{Text: e.Text})

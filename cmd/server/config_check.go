@@ -132,7 +132,6 @@ func (c Config) checkLater() error {
 		name string
 		set  bool
 	}{
-		{"LLM__PROTOCOL=anthropic", c.LLM.Protocol == "anthropic"},
 		{"AGENT__BACKEND=sdk", c.Agent.Backend == "sdk"},
 		{"BUS", c.Bus != "memory"},
 		{"HOOKS__RUNNER", c.Hooks.Runner != ""},
@@ -167,8 +166,12 @@ func (c Config) checkNumbers() error {
 			return usageError("%s%s: want a number from %d to %d", prefix, s.name, s.low, s.high)
 		}
 	}
-	if c.LLM.Temperature < 0 || c.LLM.Temperature > 2 {
-		return usageError("%sLLM__TEMPERATURE: want a number from 0 to 2", prefix)
+	most := float32(2)
+	if c.LLM.Protocol == models.Anthropic {
+		most = 1
+	}
+	if c.LLM.Temperature < 0 || c.LLM.Temperature > most {
+		return usageError("%sLLM__TEMPERATURE: want a number from 0 to %v", prefix, most)
 	}
 	return nil
 }

@@ -197,6 +197,10 @@ type event struct {
 	Code        string          `json:"code"`
 	Message     string          `json:"message"`
 	AuditSeq    uint64          `json:"audit_seq"`
+	Usage       struct {
+		Input  int `json:"input_tokens"`
+		Output int `json:"output_tokens"`
+	} `json:"usage"`
 }
 
 // turnEvents are the events of one turn, in their order.

@@ -21,6 +21,8 @@ type Turn struct {
 	Ended       time.Time
 	AuditFrom   uint64 // 0 with AuditTo 0: no records
 	AuditTo     uint64
+	TokensIn    int // 0 with TokensOut 0: the model's server did not tell
+	TokensOut   int
 	UpTo        uint64 // ID of the last event that is in it
 }
 

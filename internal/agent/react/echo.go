@@ -52,7 +52,7 @@ func keepEchoes(was, is []*schema.Message) {
 	origins := map[string]origin{}
 	for _, m := range was {
 		for _, c := range m.ToolCalls {
-			origins[c.ID] = origin{m, c}
+			origins[c.ID] = origin{m, c} // the newest, should two turns share an ID
 		}
 	}
 	for _, m := range is {

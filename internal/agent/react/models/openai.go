@@ -90,7 +90,7 @@ func (m *chat) Stream(ctx context.Context, in []*schema.Message, _ ...model.Opti
 	if err != nil {
 		return nil, err
 	}
-	return pump(resp.Body, m.read), nil
+	return pump(resp.Body, func(send func(*schema.Message) bool) error { return m.read(resp.Body, send) }), nil
 }
 
 // maxLessons bounds how often a request is made again in another way.
@@ -144,19 +144,19 @@ func (m *chat) read(body io.Reader, send func(*schema.Message) bool) error {
 	}
 }
 
-// pump reads body in a goroutine of its own, which ends when the body does or
-// nobody reads what comes.
-func pump(body io.ReadCloser, read func(io.Reader, func(*schema.Message) bool) error) *schema.StreamReader[*schema.Message] {
+// pump reads an answer in a goroutine of its own, which ends when the answer does
+// or nobody reads what comes.
+func pump(answer io.Closer, read func(send func(*schema.Message) bool) error) *schema.StreamReader[*schema.Message] {
 	sr, sw := schema.Pipe[*schema.Message](1)
 	go func() {
 		defer sw.Close()
-		defer func() { _ = body.Close() }()
+		defer func() { _ = answer.Close() }()
 		defer func() {
 			if p := recover(); p != nil {
 				sw.Send(nil, fmt.Errorf("read the model's answer: panic: %v", p))
 			}
 		}()
-		if err := read(body, func(m *schema.Message) bool { return !sw.Send(m, nil) }); err != nil {
+		if err := read(func(m *schema.Message) bool { return !sw.Send(m, nil) }); err != nil {
 			sw.Send(nil, err)
 		}
 	}()

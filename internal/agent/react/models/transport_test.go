@@ -158,7 +158,7 @@ func TestOpen(t *testing.T) {
 		{"demo by name", Config{Model: "demo"}, ""},
 		{"server", Config{APIBase: "http://127.0.0.1:1/v1", Model: "m"}, ""},
 		{"OpenAI", Config{APIKey: "sk-secret", Model: "gpt"}, ""},
-		{"anthropic", Config{Protocol: Anthropic, APIBase: "http://127.0.0.1:1", Model: "m"}, "not in this version"},
+		{"anthropic", Config{Protocol: Anthropic, APIBase: "http://127.0.0.1:1", Model: "m"}, ""},
 		{"unknown", Config{Protocol: "smoke", APIBase: "http://127.0.0.1:1", Model: "m"}, "unknown model protocol"},
 		{"no model", Config{APIBase: "http://127.0.0.1:1"}, "no model is named"},
 		{"no URL", Config{APIBase: "127.0.0.1:1", Model: "m"}, "not"},

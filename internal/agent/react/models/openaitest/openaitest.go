@@ -10,6 +10,8 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -31,6 +33,10 @@ type Step struct {
 	Hold   chan struct{} // if not nil: the first chunk waits until it is closed
 	Open   bool          // the stream ends without [DONE]
 	Cut    bool          // the connection breaks after the last chunk
+
+	Before string // before each chunk, as it is: comments
+	CRLF   bool   // lines end as on Windows
+	Named  bool   // an event's name is the type that is in its chunk
 }
 
 // A Call is a tool call in an answer.
@@ -95,9 +101,10 @@ func Delta(delta any, finish string) string {
 // A Request is what the server was asked.
 type Request struct {
 	Header   http.Header
+	Query    url.Values
 	Body     []byte
-	Messages []Message
-	Tools    []string // their names
+	Messages []Message // of chat completions
+	Tools    []string  // their names
 }
 
 // A Message is one message of a request.
@@ -128,6 +135,7 @@ type Server struct {
 	mu       sync.Mutex
 	steps    []Step
 	requests []Request
+	refuse   func(Request) error
 }
 
 // Start starts a server that answers the first request by the first step, and so
@@ -186,6 +194,28 @@ func (s *Server) take(req *http.Request) (Step, bool, error) {
 	if err != nil {
 		return Step{}, false, fmt.Errorf("read the request: %w", err)
 	}
+	r := Request{Header: req.Header.Clone(), Query: req.URL.Query(), Body: body}
+	if !isClaude(req) {
+		if err := r.read(); err != nil {
+			return Step{}, false, err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.refused(r); err != nil {
+		return Step{}, false, err
+	}
+	s.requests = append(s.requests, r)
+	if len(s.steps) == 0 {
+		return Step{}, false, nil
+	}
+	step := s.steps[0]
+	s.steps = s.steps[1:]
+	return step, true, nil
+}
+
+// read reads a request of chat completions.
+func (r *Request) read() error {
 	var in struct {
 		Messages []Message `json:"messages"`
 		Tools    []struct {
@@ -194,25 +224,14 @@ func (s *Server) take(req *http.Request) (Step, bool, error) {
 			} `json:"function"`
 		} `json:"tools"`
 	}
-	if err := json.Unmarshal(body, &in); err != nil {
-		return Step{}, false, fmt.Errorf("read the request: %w", err)
+	if err := json.Unmarshal(r.Body, &in); err != nil {
+		return fmt.Errorf("read the request: %w", err)
 	}
-	r := Request{Header: req.Header.Clone(), Body: body, Messages: in.Messages}
+	r.Messages = in.Messages
 	for _, t := range in.Tools {
 		r.Tools = append(r.Tools, t.Function.Name)
 	}
-	if err := valid(in.Messages); err != nil {
-		return Step{}, false, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.requests = append(s.requests, r)
-	if len(s.steps) == 0 {
-		return Step{}, false, nil
-	}
-	step := s.steps[0]
-	s.steps = s.steps[1:]
-	return step, true, nil
+	return valid(in.Messages)
 }
 
 // valid refuses the histories that real servers refuse.
@@ -253,6 +272,23 @@ func errorBody(text string) string {
 	return string(b)
 }
 
+// event returns a chunk as it is sent.
+func (s Step) event(chunk string) string {
+	text := s.Before
+	if s.Named {
+		var e struct {
+			Type string `json:"type"`
+		}
+		_ = json.Unmarshal([]byte(chunk), &e) // a broken one has no name
+		text += "event: " + e.Type + "\n"
+	}
+	text += "data: " + chunk + "\n\n"
+	if s.CRLF {
+		text = strings.ReplaceAll(text, "\n", "\r\n")
+	}
+	return text
+}
+
 func (s Step) stream(w http.ResponseWriter, req *http.Request) {
 	flush := func() {
 		if f, ok := w.(http.Flusher); ok {
@@ -273,7 +309,7 @@ func (s Step) stream(w http.ResponseWriter, req *http.Request) {
 		case <-req.Context().Done():
 			return
 		}
-		if _, err := fmt.Fprintf(w, "data: %s\n\n", c); err != nil {
+		if _, err := io.WriteString(w, s.event(c)); err != nil {
 			return
 		}
 		flush()
