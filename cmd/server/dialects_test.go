@@ -16,7 +16,9 @@ func TestDialects(t *testing.T) {
 	for _, d := range openaitest.Dialects() {
 		t.Run(d.Name, func(t *testing.T) {
 			t.Parallel()
-			k := serveDialect(t, t.TempDir(), d)
+			m := openaitest.Start()
+			t.Cleanup(m.Close)
+			k := serveDialect(t, t.TempDir(), m, d)
 			session := k.open(t)
 			k.model.Add(
 				d.Answer("Let me look.", openaitest.Call{ID: "call-a1", Tool: "db_list_tables", Args: `{}`}, query("call-a2", "SELECT count(*) AS n FROM staff")),
@@ -39,7 +41,7 @@ func TestDialects(t *testing.T) {
 			q := es.one(t, "hook_asks_user")
 			k.stop(t)
 
-			k = serveDialect(t, k.dir, d)
+			k = serveDialect(t, k.dir, m, d)
 			k.model.Add(d.Answer("Gone."), d.Answer("You are welcome."))
 			es = k.answer(t, q, "confirm")
 			if got := es.statuses(); got != "ok" || k.rows(t, "status = 'left'") != 0 || es.mustComplete(t).Text != "Gone." {
@@ -55,10 +57,8 @@ func TestDialects(t *testing.T) {
 }
 
 // serveDialect starts a talk with a server of one kind.
-func serveDialect(t *testing.T, dir string, d openaitest.Dialect) *talk {
+func serveDialect(t *testing.T, dir string, m *openaitest.Server, d openaitest.Dialect) *talk {
 	t.Helper()
-	m := openaitest.Start()
-	t.Cleanup(m.Close)
 	db := filepath.Join(dir, "canary-staff.db")
 	makeStaff(t, db)
 	environ := append(talkEnv(m, db), "DATAMIND__LLM__API_BASE="+m.For(d))
