@@ -169,7 +169,7 @@ func (s *Service) tellAnswers(ctx context.Context, user, session, lang string) (
 	for i, a := range untold {
 		told[i] = a.ID
 		if a.State == ApprovalConfirmed && (!s.cfg.WaitForModel || a.Call.Tool == UndoTool) {
-			t.Replay = append(t.Replay, ToolCall{ID: NewID("call", now), Tool: a.Call.Tool, Args: a.Call.Args, Approval: a.ID})
+			t.Replay = append(t.Replay, ToolCall{ID: NewID("call", now), Tool: a.Call.Tool, Args: a.Call.Args, Approval: a.ID, Asked: a.Call.ID})
 		}
 	}
 	t.Answers, t.Checkpoint = untold, s.checkpoint(ctx, session)

@@ -107,6 +107,7 @@ type ToolCall struct {
 	Hold bool
 
 	Approval string // that confirmed it; in Turn.Replay only
+	Asked    string // the ID of the call that the person was asked about; in Turn.Replay only
 
 	// Echo is what came with the call, as [Message.Echo].
 	Echo json.RawMessage

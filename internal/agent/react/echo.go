@@ -2,8 +2,11 @@ package react
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/cloudwego/eino/schema"
+
+	"example.com/datamind/internal/agent"
 )
 
 // What a model's server sent beside a message and its calls, and wants to have
@@ -52,7 +55,7 @@ func keepEchoes(was, is []*schema.Message) {
 	origins := map[string]origin{}
 	for _, m := range was {
 		for _, c := range m.ToolCalls {
-			origins[c.ID] = origin{m, c} // the newest, should two turns share an ID
+			origins[c.ID] = origin{m, c}
 		}
 	}
 	for _, m := range is {
@@ -61,6 +64,20 @@ func keepEchoes(was, is []*schema.Message) {
 			if o, ok := origins[c.ID]; ok && o.call.Function.Name == c.Function.Name {
 				c.Extra = o.call.Extra
 				m.Extra, m.ReasoningContent = o.message.Extra, o.message.ReasoningContent
+			}
+		}
+	}
+}
+
+// lendEchoes gives a message of confirmed calls what came with the calls that the
+// person was asked about: to the server it is as if the model had repeated them.
+func lendEchoes(history []*schema.Message, said *schema.Message, calls []agent.ToolCall) {
+	for i, c := range calls {
+		for _, m := range slices.Backward(history) {
+			at := slices.IndexFunc(m.ToolCalls, func(tc schema.ToolCall) bool { return tc.ID == c.Asked && tc.Function.Name == c.Tool })
+			if at >= 0 {
+				said.ToolCalls[i].Extra, said.Extra = m.ToolCalls[at].Extra, m.Extra
+				break
 			}
 		}
 	}

@@ -74,7 +74,7 @@ func TestWrittenCall(t *testing.T) {
 	}
 }
 
-func TestReplayKeepsEchoes(t *testing.T) {
+func TestKeepEchoes(t *testing.T) {
 	call := schema.ToolCall{ID: "c1", Function: schema.FunctionCall{Name: "t"}, Extra: map[string]any{"s": `"x"`}}
 	was := []*schema.Message{{Role: schema.Assistant, ToolCalls: []schema.ToolCall{call}, Extra: map[string]any{"from": "a"}}}
 	call.Extra = nil

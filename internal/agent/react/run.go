@@ -120,7 +120,7 @@ func (r *turn) replay(ctx context.Context, calls []agent.ToolCall) ([]*schema.Me
 			Function: schema.FunctionCall{Name: c.Tool, Arguments: string(c.Args)},
 		})
 	}
-	keepEchoes(fromHistory(r.History), []*schema.Message{said})
+	lendEchoes(fromHistory(r.History), said, calls)
 	if err := r.transcript.Append(ctx, assistantEntry(said)); err != nil {
 		return nil, agent.Wrap(agent.CodeInternal, err, "The confirmed calls could not be stored.")
 	}

@@ -156,7 +156,7 @@ func gemini(text string, calls ...Call) Step {
 	s := Step{Chunks: []string{Delta(map[string]any{"role": "assistant", "content": text}, "stop")}}
 	for _, c := range calls {
 		w := whole(c, nil)
-		w["extra_content"] = map[string]any{"google": map[string]string{"thought_signature": signature(c.ID)}}
+		w["extra_content"] = map[string]any{"google": map[string]string{"thought_signature": signature(c.Tool)}}
 		s.Chunks = append(s.Chunks, Delta(piece(w), "stop"))
 	}
 	last := strings.TrimSuffix(Delta(map[string]any{"role": "assistant"}, "stop"), "}")
@@ -164,14 +164,16 @@ func gemini(text string, calls ...Call) Step {
 	return s
 }
 
-func signature(id string) string { return "sig/" + id + "+==" }
+func signature(tool string) string { return "sig/" + tool + "+==" }
 
 // wantsSignatures refuses calls that lack their signature, or have another's.
 func wantsSignatures(r Request) error {
 	var in struct {
 		Messages []struct {
 			Calls []struct {
-				ID    string `json:"id"`
+				Function struct {
+					Name string `json:"name"`
+				} `json:"function"`
 				Extra struct {
 					Google struct {
 						Signature string `json:"thought_signature"`
@@ -185,7 +187,7 @@ func wantsSignatures(r Request) error {
 	}
 	for i, m := range in.Messages {
 		for _, c := range m.Calls {
-			if c.Extra.Google.Signature != signature(c.ID) {
+			if c.Extra.Google.Signature != signature(c.Function.Name) {
 				return fmt.Errorf("message %d: function call is missing a thought_signature", i)
 			}
 		}
