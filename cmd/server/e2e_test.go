@@ -74,6 +74,8 @@ func TestE2E(t *testing.T) {
 		{"expiry", e2eExpiry},
 		{"copy and download", e2eCopyAndDownload},
 		{"restart", e2eRestart},
+		{"audit", e2eAudit},
+		{"broken audit log", e2eBroken},
 		{"looks", e2eLooks},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.do(t, b.profile(t)) })

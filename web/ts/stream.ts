@@ -18,7 +18,7 @@ export interface Data {
   text?: string;
   decision?: string;
   status?: string;
-  audit_seq?: number | null;
+  checkpoint?: string | null;
   code?: string;
 }
 
