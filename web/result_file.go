@@ -65,25 +65,32 @@ func (s *Server) resultTSV(c echo.Context) error {
 }
 
 // separated writes the first table of a result, header first, with values
-// between separators.
+// between separators. NULL is written as nothing; in a file of commas, a text of
+// no characters has its quotes.
 func separated(body json.RawMessage, separator, end string) string {
-	var b strings.Builder
-	line := func(values []string) {
-		for i, v := range values {
-			if i > 0 {
-				b.WriteString(separator)
-			}
-			b.WriteString(quoted(v, separator))
-		}
-		b.WriteString(end)
-	}
 	columns, rows := views.Values(body)
 	if len(columns) == 0 {
 		return ""
 	}
-	line(columns)
+	var b strings.Builder
+	for i, name := range columns {
+		if i > 0 {
+			b.WriteString(separator)
+		}
+		b.WriteString(quoted(name, separator))
+	}
+	b.WriteString(end)
 	for _, row := range rows {
-		line(row)
+		for i, v := range row {
+			if i > 0 {
+				b.WriteString(separator)
+			}
+			if v.Text == "" && !v.Null && separator == "," {
+				b.WriteString(`""`)
+			}
+			b.WriteString(quoted(v.Text, separator))
+		}
+		b.WriteString(end)
 	}
 	return b.String()
 }

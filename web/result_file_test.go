@@ -21,12 +21,24 @@ func TestSeparated(t *testing.T) {
 	want := "id,'=head,\"note, with comma\"\r\n" +
 		"9007199254740993,plain,\"a \"\"quote\"\"\"\r\n" +
 		"1.50,,\"two\nlines\"\r\n" +
-		"-3,,\"'=HYPERLINK(\"\"http://evil\"\")\"\r\n" +
+		"-3,\"\",\"'=HYPERLINK(\"\"http://evil\"\")\"\r\n" +
 		"-3,+1.5e3,'-2+3\r\n" +
 		"'@SUM(A1),'\t=1,'  =1\r\n" +
 		"0x6162,NULL,'－1\r\n"
 	if got := separated(body, ",", "\r\n"); got != want {
 		t.Errorf("got\n%q, want\n%q", got, want)
+	}
+}
+
+// NULL, no characters and a word are three things in a file; on the clipboard,
+// where spreadsheets take quotes for characters, the first two look alike.
+func TestSeparatedNull(t *testing.T) {
+	body := json.RawMessage(`{"results":[{"columns":[{"name":"n"},{"name":"e"},{"name":"s"},{"name":"z"}],"rows":[[null,"","NULL",0]]}]}`)
+	if got := separated(body, ",", "\r\n"); got != "n,e,s,z\r\n,\"\",NULL,0\r\n" {
+		t.Errorf("got %q", got)
+	}
+	if got := separated(body, "\t", "\n"); got != "n\te\ts\tz\n\t\tNULL\t0\n" {
+		t.Errorf("got %q", got)
 	}
 }
 

@@ -216,9 +216,16 @@ func messageOf(body json.RawMessage) string {
 	return r.Message
 }
 
+// A Value is a value of a result as plain text, a blob in hexadecimal. NULL has
+// none.
+type Value struct {
+	Text string
+	Null bool
+}
+
 // Values returns the names of the columns and the values of the first table of
-// a tool's result, as plain text: NULL as nothing, a blob in hexadecimal.
-func Values(body json.RawMessage) (columns []string, rows [][]string) {
+// a tool's result.
+func Values(body json.RawMessage) (columns []string, rows [][]Value) {
 	var r result
 	if json.Unmarshal(body, &r) != nil {
 		return nil, nil
@@ -234,9 +241,9 @@ func Values(body json.RawMessage) (columns []string, rows [][]string) {
 		return columns, nil
 	}
 	for _, line := range raw {
-		row := make([]string, 0, len(line))
+		row := make([]Value, 0, len(line))
 		for _, v := range line {
-			row = append(row, plain(v))
+			row = append(row, Value{plain(v), cellOf(v).Kind == CellNull})
 		}
 		rows = append(rows, row)
 	}
