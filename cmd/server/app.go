@@ -132,8 +132,8 @@ func (a *app) engine(ctx context.Context) (agent.Engine, error) {
 		Model: m, Gate: a.gate, Hooks: a.chain, Log: a.log, Dialect: dialectNames(a.sources),
 		MaxTurns: c.Agent.MaxTurns, MaxToolCalls: c.Agent.MaxToolCalls, Interrupt: c.Agent.HITL == "interrupt",
 		Tools: []agent.Tool{
-			tools.ListTables{Sources: a.sources},
-			tools.DescribeTable{Sources: a.sources},
+			tools.ListTables{Sources: a.sources, Tenancy: c.tenancy()},
+			tools.DescribeTable{Sources: a.sources, Tenancy: c.tenancy()},
 			a.queryTool(),
 		},
 		Hidden: []agent.Tool{a.undoTool()},

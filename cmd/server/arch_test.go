@@ -47,7 +47,6 @@ var external = map[string][]string{
 	"github.com/BurntSushi/toml":          {"web/i18n", "internal/audit"},
 	"github.com/labstack/echo/...":        {"web"},
 	"github.com/a-h/templ/...":            {"web", "web/views"},
-	"github.com/go-analyze/charts/...":    {"web/views"},
 	"github.com/jackc/pgx/...":            {"internal/datasource"},
 	"github.com/go-sql-driver/mysql":      {"internal/datasource"},
 	"github.com/xwb1989/sqlparser":        {"internal/sqlguard"},

@@ -74,9 +74,13 @@ func (c Config) rules(sources *datasource.Set) []hooks.Rule {
 	guard(on && c.Hooks.DestructiveSQL, builtin.DestructiveSQL{Args: sqlTools(), Judge: judge})
 	guard(c.DB.ReadOnly || on, builtin.ConfirmUndo{Tool: agent.UndoTool, ReadOnly: c.DB.ReadOnly})
 	guard(on, builtin.RowLimit{Max: c.DB.RowLimit, Args: sqlTools(), Judge: judge})
-	tenancy := sqlguard.Tenancy{Tables: c.Hooks.TenantTables, Value: c.Data.Profile}
-	guard(len(tenancy.Tables) > 0, builtin.TenantFilter{Tenancy: tenancy, Args: sqlTools(), Judge: judge})
+	guard(len(c.Hooks.TenantTables) > 0, builtin.TenantFilter{Tenancy: c.tenancy(), Args: sqlTools(), Judge: judge})
 	return rules
+}
+
+// tenancy says which rows of tables that tenants share are the profile's.
+func (c Config) tenancy() sqlguard.Tenancy {
+	return sqlguard.Tenancy{Tables: c.Hooks.TenantTables, Value: c.Data.Profile}
 }
 
 // roots are the folders that tools may name paths in.

@@ -12,7 +12,7 @@ import (
 // engine says, it reads through views, which are not covered by that.
 func (j *Judge) sqliteTenant(ctx context.Context, p piece, s Statement, t Tenancy) (string, bool) {
 	v := verbOf(p)
-	listed := slices.DeleteFunc(slices.Clone(s.Tables), func(name string) bool { return !t.lists(name) })
+	listed := slices.DeleteFunc(slices.Clone(s.Tables), func(name string) bool { return !t.Lists(name) })
 	if s.Effect != Reads || v.name != "SELECT" {
 		return p.String(), len(listed) == 0 && !t.mentions(p) && s.Effect <= Adds
 	}
@@ -76,14 +76,14 @@ func (j *Judge) sqlitePlain(ctx context.Context, p piece, s Statement, t Tenancy
 		}
 	}
 	for name := range named {
-		if t.lists(name) {
+		if t.Lists(name) {
 			continue
 		}
 		own := j.Inspect(ctx, "SELECT * FROM "+ansiQuote(name))
 		if own.Reason.Code == codeEngine {
 			continue // no table
 		}
-		if own.Effect != Reads || slices.ContainsFunc(own.Statements[0].Tables, t.lists) {
+		if own.Effect != Reads || slices.ContainsFunc(own.Statements[0].Tables, t.Lists) {
 			return false
 		}
 	}

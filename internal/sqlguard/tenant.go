@@ -65,8 +65,9 @@ func (t Tenancy) column(schema, name string) string {
 	return ""
 }
 
-// lists reports whether a name, as reports have it, is of a listed table.
-func (t Tenancy) lists(name string) bool {
+// Lists reports whether a table, by its name without quotes, which may have that
+// of its schema and a dot before it, is one that tenants share.
+func (t Tenancy) Lists(name string) bool {
 	schema, table, qualified := strings.Cut(name, ".")
 	if !qualified {
 		schema, table = "", name
@@ -89,5 +90,5 @@ func (t Tenancy) writesListed(s Statement) bool {
 	if s.Effect == Reads {
 		return false
 	}
-	return slices.ContainsFunc(s.Tables, t.lists)
+	return slices.ContainsFunc(s.Tables, t.Lists)
 }

@@ -8,10 +8,14 @@ import (
 
 	"example.com/datamind/internal/agent"
 	"example.com/datamind/internal/datasource"
+	"example.com/datamind/internal/sqlguard"
 )
 
 // DescribeTable is db_describe_table{table}.
-type DescribeTable struct{ Sources *datasource.Set }
+type DescribeTable struct {
+	Sources *datasource.Set
+	Tenancy sqlguard.Tenancy // as in [ListTables]
+}
 
 // Name implements [agent.Tool].
 func (DescribeTable) Name() string { return "db_describe_table" }
@@ -91,7 +95,7 @@ func (t DescribeTable) Run(ctx context.Context, u agent.Use) (json.RawMessage, e
 	case err != nil:
 		return nil, plain(err)
 	}
-	return encode(describe(table))
+	return encode(describe(told(table, t.Tenancy)))
 }
 
 func describe(t datasource.Table) describedTable {

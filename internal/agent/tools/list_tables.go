@@ -6,10 +6,14 @@ import (
 
 	"example.com/datamind/internal/agent"
 	"example.com/datamind/internal/datasource"
+	"example.com/datamind/internal/sqlguard"
 )
 
 // ListTables is db_list_tables{}.
-type ListTables struct{ Sources *datasource.Set }
+type ListTables struct {
+	Sources *datasource.Set
+	Tenancy sqlguard.Tenancy // tables whose numbers of rows are not told, since they are of all tenants
+}
 
 // Name implements [agent.Tool].
 func (ListTables) Name() string { return "db_list_tables" }
@@ -55,6 +59,7 @@ func (t ListTables) Run(ctx context.Context, u agent.Use) (json.RawMessage, erro
 		Tables []listedTable `json:"tables"`
 	}{Tables: make([]listedTable, 0, len(tables))}
 	for _, table := range tables {
+		table = told(table, t.Tenancy)
 		out.Tables = append(out.Tables, listedTable{
 			Name: table.Name, Type: kindOf(table), Rows: knownRows(table), Approximate: table.Approximate, Comment: table.Comment,
 		})
@@ -67,6 +72,15 @@ func kindOf(t datasource.Table) string {
 		return "view"
 	}
 	return "table"
+}
+
+// told is a table as it may be told of: how many rows all tenants have is not
+// for one of them.
+func told(t datasource.Table, tenancy sqlguard.Tenancy) datasource.Table {
+	if tenancy.Lists(t.Name) {
+		t.Rows, t.Approximate = -1, false
+	}
+	return t
 }
 
 func knownRows(t datasource.Table) *int64 {
