@@ -81,7 +81,7 @@ func TestReconcile(t *testing.T) {
 		{"a record of none", `INSERT INTO records SELECT seq + 1000, at, kind, session, turn, call, approval, tool, hook, decision, actor, hash FROM records WHERE seq = 1`, 1001, "that the log has not", ""},
 		{"an answer says something else", `UPDATE approvals SET state = 'confirmed'`, cancelled, "as cancelled, the database as confirmed", `UPDATE approvals SET state = 'cancelled'`},
 		{"an answer is gone", `UPDATE approvals SET state = 'pending'`, cancelled, "the database has no such answer", `UPDATE approvals SET state = 'cancelled'`},
-		{"an answer that nobody gave", `INSERT INTO approvals SELECT 'apr_x', session, turn, user, call, tool, args, sent, hook, prompt, details, confirm_args, fingerprint, typed, lang, asked_at, expires_at, extended, 'confirmed', decided_by, decided_at, 2, told FROM approvals`, 2, "the log has no record of it", `DELETE FROM approvals WHERE id = 'apr_x'`},
+		{"an answer that nobody gave", `INSERT INTO approvals (id, state, record, session, turn, user, call, tool, args, hook, prompt, fingerprint, typed, lang, asked_at, expires_at) SELECT 'apr_x', 'confirmed', 2, session, turn, user, call, tool, args, hook, prompt, fingerprint, typed, lang, asked_at, expires_at FROM approvals`, 2, "the log has no record of it", `DELETE FROM approvals WHERE id = 'apr_x'`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			change(t, dir, tt.query)
