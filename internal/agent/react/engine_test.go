@@ -253,6 +253,11 @@ func TestModelErrors(t *testing.T) {
 		{"not JSON", []openaitest.Step{{Chunks: []string{"{nonsense"}}}, "could not be read"},
 		{"error in the stream", []openaitest.Step{{Chunks: []string{`{"error":{"message":"internal detail"}}`}}}, "ended its answer with an error"},
 		{"a flood", []openaitest.Step{flood}, "longer than 4 MiB"},
+		{"too long", []openaitest.Step{{Status: 400, Body: `{"error":{"message":"maximum context length is 10 tokens"}}`}}, "too long for the model"},
+		{"too long, in the stream", []openaitest.Step{{Chunks: []string{`{"error":{"message":"maximum context length is 10 tokens"}}`}}}, "too long for the model"},
+		{"filtered", []openaitest.Step{{Status: 400, Body: `{"error":{"code":"content_filter"}}`}}, "content filter"},
+		{"filtered in the middle", []openaitest.Step{{Chunks: []string{openaitest.Delta(map[string]any{"content": "Half"}, "content_filter")}}}, "content filter"},
+		{"no quota", []openaitest.Step{{Status: 429, Body: `{"error":{"code":"insufficient_quota"}}`}}, "no quota or balance left"},
 		{"later", []openaitest.Step{openaitest.Calls("", query("c1", "SELECT 1")), status(500)}, "HTTP 500"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

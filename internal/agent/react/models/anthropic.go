@@ -185,12 +185,18 @@ func rewriteEvents(w io.Writer, r io.Reader) error {
 		if err != nil {
 			return err // at the end io.EOF, which says just that
 		}
-		name, data, err := typed(e.data)
+		all, err := asEvents(e.data)
 		if err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintf(w, "event: %s\ndata: %s\n\n", name, data); err != nil {
-			return err
+		for _, data := range all {
+			name, line, err := typed(data)
+			if err != nil {
+				return err
+			}
+			if _, err := fmt.Fprintf(w, "event: %s\ndata: %s\n\n", name, line); err != nil {
+				return err
+			}
 		}
 	}
 }

@@ -46,6 +46,11 @@ func (l *learned) from(e *StatusError, tried habits) bool {
 	if e.Status != http.StatusBadRequest && e.Status != http.StatusUnprocessableEntity {
 		return false
 	}
+	// A conversation that is too long stays so, also where the refusal names a
+	// setting: vLLM's names both names of the token limit.
+	if e.Reason() != "" {
+		return false
+	}
 	text := strings.ToLower(e.Text)
 	h := tried
 	switch {

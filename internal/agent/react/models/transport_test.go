@@ -70,6 +70,7 @@ func TestRetry(t *testing.T) {
 		{"503, then good", []answer{{status: 503}, {status: 200}}, 2, 250 * time.Millisecond, 500 * time.Millisecond, true},
 		{"refused, refused, good", []answer{{err: refused}, {err: refused}, {status: 200}}, 3, 750 * time.Millisecond, 1500 * time.Millisecond, true},
 		{"too many, wait 7 s", []answer{{status: 429, retryAfter: "7"}, {status: 200}}, 2, 7 * time.Second, 7 * time.Second, true},
+		{"too many, wait until a date", []answer{{status: 429, retryAfter: "Sat, 01 Jan 2000 00:00:09 GMT"}, {status: 200}}, 2, 9 * time.Second, 9 * time.Second, true},
 		{"too many, wait an hour", []answer{{status: 429, retryAfter: "3600"}}, 1, 0, 0, false},
 		{"400", []answer{{status: 400}}, 1, 0, 0, false},
 		{"401", []answer{{status: 401}}, 1, 0, 0, false},

@@ -49,6 +49,7 @@ var wordings = []struct{ text, reason string }{
 	{"longer than the maximum model length", TooLong}, // vLLM, later
 	{"exceeds the available context size", TooLong},   // llama.cpp
 	{"exceed_context_size", TooLong},                  // llama.cpp: the type
+	{"context size has been exceeded", TooLong},       // llama.cpp, in the middle of an answer
 	{"exceeds context length", TooLong},               // Ollama
 	{"exceeds the context length", TooLong},           // Ollama, LM Studio
 	{"exceeds the context window", TooLong},           // OpenAI

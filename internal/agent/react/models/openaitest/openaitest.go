@@ -4,6 +4,7 @@
 package openaitest
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -31,6 +32,7 @@ type Step struct {
 	Body   string        // of an answer that is no stream
 	Delay  time.Duration // before each chunk
 	Hold   chan struct{} // if not nil: the first chunk waits until it is closed
+	Pace   chan struct{} // if not nil: each chunk waits for a value of its own
 	Open   bool          // the stream ends without [DONE]
 	Cut    bool          // the connection breaks after the last chunk
 
@@ -289,6 +291,23 @@ func (s Step) event(chunk string) string {
 	return text
 }
 
+// wait reports whether it is time for the next chunk; false: the client is gone.
+func (s Step) wait(ctx context.Context) bool {
+	if s.Pace != nil {
+		select {
+		case <-s.Pace:
+		case <-ctx.Done():
+			return false
+		}
+	}
+	select {
+	case <-time.After(s.Delay):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
 func (s Step) stream(w http.ResponseWriter, req *http.Request) {
 	flush := func() {
 		if f, ok := w.(http.Flusher); ok {
@@ -304,9 +323,7 @@ func (s Step) stream(w http.ResponseWriter, req *http.Request) {
 		}
 	}
 	for _, c := range s.Chunks {
-		select {
-		case <-time.After(s.Delay):
-		case <-req.Context().Done():
+		if !s.wait(req.Context()) {
 			return
 		}
 		if _, err := io.WriteString(w, s.event(c)); err != nil {
