@@ -12,6 +12,7 @@ const conflict = 409;
 export class Composer {
   private composing = false;
   private last = "";
+  private entered = false; // the key that sent the message is still down
   private readonly outbox: string[] = []; // sent, and not yet taken by the server
   readonly session: string;
 
@@ -29,6 +30,11 @@ export class Composer {
     // Safari sends the Enter that ends a composition after its end.
     box.addEventListener("compositionend", () => setTimeout(() => (this.composing = false), 0));
     box.addEventListener("keydown", (e) => this.pressed(e));
+    box.addEventListener("keyup", () => (this.entered = false));
+    // The Enter that sends may still bring its line break, into a box that is empty by then.
+    box.addEventListener("beforeinput", (e) => {
+      if (this.entered && (e.inputType === "insertLineBreak" || e.data === "\n")) e.preventDefault();
+    });
     box.addEventListener("input", () => this.input());
     form.addEventListener("submit", (e) => this.submit(e));
     one("#stop-button")?.addEventListener("click", (e) => {
@@ -103,6 +109,7 @@ export class Composer {
     if (e.key === "Enter" && !e.shiftKey && !e.ctrlKey && !e.metaKey && !e.altKey) {
       if (e.isComposing || this.composing || e.keyCode === imeKey) return;
       e.preventDefault();
+      this.entered = true;
       this.form.requestSubmit();
     } else if (e.key === "ArrowUp" && this.box.value === "" && !e.isComposing) {
       const recalled = this.last || this.lastSaid();
