@@ -119,7 +119,7 @@ func (db *DB) Snapshot(ctx context.Context, user, id string) (snap agent.Snapsho
 		if snap.Pending, err = db.openApprovals(ctx, tx, id); err != nil {
 			return err
 		}
-		snap.Messages, err = all(ctx, tx, scanMessage, `SELECT `+messageColumns+` FROM messages m
+		snap.Messages, err = all(ctx, tx, db.scanMessage, `SELECT `+messageColumns+` FROM messages m
 			WHERE session = ? AND turn NOT IN (`+goingOn+`)
 			ORDER BY seq`, id, id)
 		if err != nil {

@@ -45,8 +45,38 @@ func (db *DB) cleanJSON(v json.RawMessage) json.RawMessage {
 	return json.RawMessage(db.redact.Text(string(v)))
 }
 
-// cleanMessage is m as it is stored.
-func (db *DB) cleanMessage(m agent.Message) agent.Message {
+// sealJSON returns v as it is stored where it has to come back exactly: sealed,
+// as a JSON string, if redaction would change it.
+func (db *DB) sealJSON(v json.RawMessage) (json.RawMessage, error) {
+	if len(v) == 0 || string(db.cleanJSON(v)) == string(v) {
+		return v, nil
+	}
+	sealed, err := db.vault.sealText(string(v))
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(sealed)
+}
+
+// openJSON returns what sealJSON was given.
+func (db *DB) openJSON(v json.RawMessage) (json.RawMessage, error) {
+	var sealed string
+	if len(v) == 0 || v[0] != '"' || json.Unmarshal(v, &sealed) != nil {
+		return v, nil
+	}
+	plain, err := db.vault.openText(sealed)
+	if plain == sealed {
+		return v, err
+	}
+	return json.RawMessage(plain), err
+}
+
+// cleanMessage is m as it is stored. What came with it for the model's server,
+// such as its reasoning, has to go back as it came.
+func (db *DB) cleanMessage(m agent.Message) (_ agent.Message, err error) {
+	if m.Echo, err = db.sealJSON(m.Echo); err != nil {
+		return m, err
+	}
 	if m.Role == agent.RoleTool {
 		m.Text = string(db.cleanJSON(json.RawMessage(m.Text)))
 	} else {
@@ -55,10 +85,13 @@ func (db *DB) cleanMessage(m agent.Message) agent.Message {
 	calls := make([]agent.ToolCall, len(m.Calls))
 	for i, c := range m.Calls {
 		c.Args, c.Sent = db.cleanJSON(c.Args), db.cleanJSON(c.Sent)
+		if c.Echo, err = db.sealJSON(c.Echo); err != nil {
+			return m, err
+		}
 		calls[i] = c
 	}
 	m.Calls = calls
-	return m
+	return m, nil
 }
 
 // An exactCall is what of an approval is sealed where redaction changes it: the

@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -52,8 +53,23 @@ func TestSecretsAreSealed(t *testing.T) {
 	if err := db.SaveCheckpoint(t.Context(), agent.Checkpoint{Session: s.ID, Turn: "trn_1", Data: []byte("graph of open sesame")}); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.AppendMessages(t.Context(), s.ID, agent.Message{ID: "msg_1", Turn: "trn_1", Role: agent.RoleAssistant, Text: "It is open sesame.", Calls: []agent.ToolCall{a.Call}, At: time.Now()}); err != nil {
+	echo := json.RawMessage(`{"reasoning_content":"open sesame, I think"}`)
+	said := a.Call
+	said.Echo = echo
+	if err := db.AppendMessages(t.Context(), s.ID, agent.Message{ID: "msg_1", Turn: "trn_1", Role: agent.RoleAssistant, Text: "It is open sesame.", Calls: []agent.ToolCall{said}, Echo: echo, At: time.Now()}); err != nil {
 		t.Fatal(err)
+	}
+	undo := agent.Undo{ID: "und_1", Session: s.ID, User: s.User, Images: []byte("row of open sesame"), Created: time.Now(), Expires: time.Now().Add(time.Hour)}
+	again := undo
+	again.ID, again.Turn = "und_2", "trn_2"
+	if err := errors.Join(db.SaveUndo(t.Context(), undo), db.UseUndo(t.Context(), undo.ID, "trn_2", "c", &again)); err != nil {
+		t.Fatal(err)
+	}
+	if u, err := db.Undo(t.Context(), s.User, again.ID); err != nil || !bytes.Equal(u.Images, undo.Images) {
+		t.Errorf("undo %+v, %v", u, err)
+	}
+	if ms, err := db.Messages(t.Context(), s.User, s.ID); err != nil || len(ms) != 1 || !bytes.Equal(ms[0].Echo, echo) || !bytes.Equal(ms[0].Calls[0].Echo, echo) {
+		t.Errorf("messages %+v, %v", ms, err)
 	}
 	got, err := db.Approval(t.Context(), s.User, a.ID)
 	if err != nil || !bytes.Equal(got.Call.Args, args) || !bytes.Equal(got.Question.Details, a.Question.Details) {

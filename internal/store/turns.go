@@ -71,19 +71,21 @@ func (db *DB) AppendMessages(ctx context.Context, session string, m ...agent.Mes
 
 func (db *DB) appendMessages(ctx context.Context, tx *sql.Tx, session string, ms ...agent.Message) error {
 	for _, m := range ms {
-		m = db.cleanMessage(m)
+		m, err := db.cleanMessage(m)
+		if err != nil {
+			return err
+		}
 		var calls []byte
 		if len(m.Calls) > 0 {
 			stored := make([]storedCall, len(m.Calls))
 			for i, c := range m.Calls {
 				stored[i] = storedCall{ID: c.ID, Tool: c.Tool, Args: string(c.Args), Sent: c.Sent, Echo: c.Echo}
 			}
-			var err error
 			if calls, err = json.Marshal(stored); err != nil {
 				return err
 			}
 		}
-		_, err := tx.ExecContext(ctx,
+		_, err = tx.ExecContext(ctx,
 			`INSERT INTO messages (id, session, turn, role, text, calls, call, at, echo) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			m.ID, session, m.Turn, m.Role, m.Text, optional(calls), m.Call, micros(m.At), optional(m.Echo))
 		if err != nil {
@@ -93,21 +95,24 @@ func (db *DB) appendMessages(ctx context.Context, tx *sql.Tx, session string, ms
 	return nil
 }
 
-func scanMessage(row scanner) (m agent.Message, err error) {
+func (db *DB) scanMessage(row scanner) (m agent.Message, err error) {
 	var calls, echo []byte
 	var at int64
 	if err := row.Scan(&m.ID, &m.Session, &m.Turn, &m.Role, &m.Text, &calls, &m.Call, &at, &echo); err != nil {
 		return m, err
 	}
-	m.At, m.Echo = timeOf(at), echo
-	if calls == nil {
-		return m, nil
+	m.At = timeOf(at)
+	if m.Echo, err = db.openJSON(echo); err != nil || calls == nil {
+		return m, err
 	}
 	var stored []storedCall
 	if err := json.Unmarshal(calls, &stored); err != nil {
 		return m, err
 	}
 	for _, c := range stored {
+		if c.Echo, err = db.openJSON(c.Echo); err != nil {
+			return m, err
+		}
 		m.Calls = append(m.Calls, agent.ToolCall{ID: c.ID, Tool: c.Tool, Args: json.RawMessage(c.Args), Sent: c.Sent, Echo: c.Echo})
 	}
 	return m, nil
@@ -121,7 +126,7 @@ func (db *DB) Messages(ctx context.Context, user, id string) (ms []agent.Message
 		if _, err := session(ctx, tx, user, id); err != nil {
 			return err
 		}
-		ms, err = all(ctx, tx, scanMessage, `SELECT `+messageColumns+` FROM messages m WHERE session = ? ORDER BY seq`, id)
+		ms, err = all(ctx, tx, db.scanMessage, `SELECT `+messageColumns+` FROM messages m WHERE session = ? ORDER BY seq`, id)
 		return err
 	})
 	return ms, err

@@ -40,26 +40,27 @@ func scanUndo(now time.Time) func(scanner) (agent.Undo, error) {
 func noUndo() error { return agent.Errorf(agent.CodeNotFound, "there is no such undo") }
 
 // SaveUndo implements [agent.Undos].
-func (db *DB) SaveUndo(ctx context.Context, u agent.Undo) (err error) {
-	if u.Images, err = db.vault.seal(u.Images); err != nil { // rows of the user's own database
-		return err
-	}
+func (db *DB) SaveUndo(ctx context.Context, u agent.Undo) error {
 	return db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		if err := insertUndo(ctx, tx, u); err != nil {
+		if err := db.insertUndo(ctx, tx, u); err != nil {
 			return err
 		}
 		return pruneUndos(ctx, tx, db.now())
 	})
 }
 
-func insertUndo(ctx context.Context, tx *sql.Tx, u agent.Undo) error {
+func (db *DB) insertUndo(ctx context.Context, tx *sql.Tx, u agent.Undo) error {
 	tables, err := json.Marshal(u.Tables)
+	if err != nil {
+		return err
+	}
+	images, err := db.vault.seal(u.Images) // rows of the user's own database
 	if err != nil {
 		return err
 	}
 	_, err = tx.ExecContext(ctx, `INSERT INTO undos (id, session, user, source, turn, call, rows, tables, images, created_at, expires_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		u.ID, u.Session, u.User, u.Source, u.Turn, u.Call, u.Rows, string(tables), u.Images, micros(u.Created), micros(u.Expires))
+		u.ID, u.Session, u.User, u.Source, u.Turn, u.Call, u.Rows, string(tables), images, micros(u.Created), micros(u.Expires))
 	return err
 }
 
@@ -119,7 +120,7 @@ func (db *DB) UseUndo(ctx context.Context, id, turn, call string, again *agent.U
 		case again == nil:
 			return nil
 		}
-		if err := insertUndo(ctx, tx, *again); err != nil {
+		if err := db.insertUndo(ctx, tx, *again); err != nil {
 			return err
 		}
 		return pruneUndos(ctx, tx, db.now())
