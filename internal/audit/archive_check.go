@@ -28,10 +28,13 @@ func VerifyArchive(ctx context.Context, r io.Reader, keys []string) (rep Report,
 		if err != nil {
 			return rep, ErrArchive
 		}
+		if !plainFile(h) {
+			return rep, ErrArchive
+		}
 		if h.Name == archiveRecords {
 			break
 		}
-		if h.Size > maxArchivedHead || len(head) > 16 {
+		if _, twice := head[h.Name]; twice || h.Size > maxArchivedHead || len(head) > 16 {
 			return rep, ErrArchive
 		}
 		if head[h.Name], err = io.ReadAll(t); err != nil {
@@ -61,6 +64,9 @@ func VerifyArchive(ctx context.Context, r io.Reader, keys []string) (rep Report,
 	if err != nil {
 		return rep, err
 	}
+	if err := endsHere(t); err != nil {
+		return rep, err
+	}
 	if c.Note == nil {
 		return rep, nil
 	}
@@ -70,6 +76,30 @@ func VerifyArchive(ctx context.Context, r io.Reader, keys []string) (rep Report,
 	}
 	rep.Checkpoint = &c
 	return rep, nil
+}
+
+// plainFile reports whether a file in an archive is what it seems to be. One with
+// holes may be endless, a link somewhere else.
+func plainFile(h *tar.Header) bool {
+	for name := range h.PAXRecords {
+		if strings.HasPrefix(name, "GNU.sparse.") {
+			return false
+		}
+	}
+	return h.Typeflag == tar.TypeReg
+}
+
+// endsHere refuses what stands behind the records, but for their table: whoever
+// unpacks the archive would find it in the place of what was verified.
+func endsHere(t *tar.Reader) error {
+	h, err := t.Next()
+	if err == nil && h.Name == archiveTable && plainFile(h) {
+		_, err = t.Next()
+	}
+	if !errors.Is(err, io.EOF) {
+		return ErrArchive
+	}
+	return nil
 }
 
 // archived checks the records one by one, and returns the tree up to them.

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"archive/tar"
 	"bytes"
 	"errors"
 	"slices"
@@ -75,6 +76,37 @@ func TestArchive(t *testing.T) {
 	}
 	if _, err := VerifyArchive(t.Context(), strings.NewReader("hello"), nil); !errors.Is(err, ErrArchive) {
 		t.Errorf("no archive: %v", err)
+	}
+}
+
+// TestArchiveSmuggled: whoever unpacks an archive that verifies finds in it what
+// was verified, and nothing else.
+func TestArchiveSmuggled(t *testing.T) {
+	cfg, _ := written(t, 3)
+	genuine := archived(t, cfg, ArchiveOptions{Table: func(uint64, []byte) ([]byte, error) { return []byte("x\n"), nil }})
+	if rep, err := VerifyArchive(t.Context(), bytes.NewReader(genuine), nil); err != nil || !rep.OK() {
+		t.Fatalf("genuine: %+v, %v", rep, err)
+	}
+	with := func(h tar.Header) []byte {
+		var b bytes.Buffer
+		w := tar.NewWriter(&b)
+		if err := errors.Join(w.WriteHeader(&h), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes()
+	}
+	const trailer = 1024 // ends a tar file
+	join := func(a, b []byte) []byte { return slices.Concat(a[:len(a)-trailer], b) }
+	for name, file := range map[string][]byte{
+		"records twice":   join(genuine, with(tar.Header{Name: archiveRecords})),
+		"key behind":      join(genuine, with(tar.Header{Name: archiveKey})),
+		"key twice":       join(with(tar.Header{Name: archiveKey}), genuine),
+		"link first":      join(with(tar.Header{Name: archiveDir, Typeflag: tar.TypeSymlink, Linkname: "/etc"}), genuine),
+		"link as records": join(with(tar.Header{Name: archiveRecords, Typeflag: tar.TypeLink, Linkname: "x"}), genuine),
+	} {
+		if rep, err := VerifyArchive(t.Context(), bytes.NewReader(file), nil); !errors.Is(err, ErrArchive) {
+			t.Errorf("%s: %+v, %v", name, rep, err)
+		}
 	}
 }
 
