@@ -71,6 +71,23 @@ func (realDisk) syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
+// openRegular opens a file to be read, and refuses what is none: a pipe that
+// nobody writes to would hold its reader up for ever, a device would not end.
+func openRegular(name string) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) //nolint:gosec // G304: the file is the operator's to name
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a regular file", name)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
 // openLog opens the segment that is appended to.
 func openLog(d disk, dir string) (file, error) {
 	return d.open(filepath.Join(dir, fileName), os.O_WRONLY|os.O_APPEND|os.O_CREATE, fileMode)

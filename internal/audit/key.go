@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -236,8 +237,12 @@ func (r keyring) publish(origin, vkey string) (err error) {
 
 // Verifiers reads a file of verifier keys, one a line, for [VerifyOptions].
 func Verifiers(name string) ([]string, error) {
-	raw, err := os.ReadFile(name) //nolint:gosec // G304: the file is the caller's to name
+	f, err := openRegular(name)
 	if err != nil {
+		return nil, fmt.Errorf("read verifier keys: %w", err)
+	}
+	raw, err := io.ReadAll(io.LimitReader(f, MaxNote))
+	if err = errors.Join(err, f.Close()); err != nil {
 		return nil, fmt.Errorf("read verifier keys: %w", err)
 	}
 	keys := strings.Fields(string(raw))

@@ -228,7 +228,7 @@ func readSealed(dir string) (Checkpoint, error) {
 
 // readNote returns what the file named name holds, nil where that is nothing.
 func readNote(name string) ([]byte, error) {
-	f, err := os.Open(name) //nolint:gosec // G304: the folder is the operator's to name
+	f, err := openRegular(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

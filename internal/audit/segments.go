@@ -99,7 +99,7 @@ func openSegments(dir string) (files []*os.File, list []segmentFile, err error) 
 		files = files[:0]
 		var again bool
 		for _, s := range list {
-			f, err := os.Open(filepath.Join(dir, s.name)) //nolint:gosec // G304: the folder is the operator's to name
+			f, err := openRegular(filepath.Join(dir, s.name))
 			if errors.Is(err, fs.ErrNotExist) {
 				again = true
 				break
