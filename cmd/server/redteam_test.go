@@ -15,6 +15,7 @@ import (
 
 var (
 	redteamEngines = flag.String("engines", "sqlite,postgres,mariadb", "engines of the red team's run")
+	redteamArms    = flag.String("arms", "on,off", "with the hooks on, off or both")
 	redteamRows    = flag.String("rows", "", "regular expression of the statements' names; empty: all")
 	redteamOut     = flag.String("out", "", "file for the red team's tables; empty: standard output")
 )
@@ -47,8 +48,8 @@ func TestRedTeam(t *testing.T) {
 	fmt.Fprintf(&out, "%s\n", tableHead)
 	var stories []story
 	for _, name := range strings.Split(*redteamEngines, ",") {
-		for _, hooks := range []bool{true, false} {
-			a := &arm{engine: targets[name], hooks: hooks}
+		for _, hooks := range strings.Split(*redteamArms, ",") {
+			a := &arm{engine: targets[name], hooks: hooks == "on"}
 			if a.engine == nil {
 				t.Fatalf("there is no engine %q", name)
 			}

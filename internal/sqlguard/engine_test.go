@@ -44,6 +44,9 @@ func FuzzSplit(f *testing.F) {
 		if strings.ContainsAny(text, oddSpace) {
 			return // the driver trims what SQLite does not take for white space
 		}
+		if strings.HasSuffix(strings.TrimSpace(text), "/*") {
+			return // without the blank behind it, that begins no comment
+		}
 		report := judge.Inspect(t.Context(), text)
 		if len(report.Statements) == 0 {
 			return

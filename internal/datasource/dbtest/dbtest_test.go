@@ -23,6 +23,12 @@ func TestServers(t *testing.T) {
 			if before == d.Dump(t) {
 				t.Error("a dump does not show that a row is gone")
 			}
+			d.Run(t, "CREATE TABLE base (a INT, b INT); CREATE VIEW v AS SELECT a, b FROM base")
+			before = d.Dump(t)
+			d.Run(t, "ALTER TABLE base DROP COLUMN b CASCADE")
+			if before == d.Dump(t) {
+				t.Error("a dump does not show that a view is broken")
+			}
 		})
 	}
 }

@@ -64,12 +64,12 @@ func (s *server) path(name string) string { return filepath.Join(s.dir, name) }
 func (s *server) command(ctx context.Context, program string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, program, args...) //nolint:gosec // programs of the database, found by find
 	cmd.Dir = s.dir
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.dir, "LC_ALL=C.UTF-8", "TZ=UTC"}
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.dir, "TMPDIR=" + s.dir, "LC_ALL=C.UTF-8", "TZ=UTC"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.owner}
 	return cmd
 }
 
-// run runs a command to its end and returns what it printed.
+// run runs a command to its end and returns what it printed, also with an error.
 func (s *server) run(ctx context.Context, stdin, program string, args ...string) (string, error) {
 	cmd := s.command(ctx, program, args...)
 	cmd.Stdin = bytes.NewBufferString(stdin)
@@ -77,7 +77,7 @@ func (s *server) run(ctx context.Context, stdin, program string, args ...string)
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return "", fmt.Errorf("%s: %w: %s", filepath.Base(program), err, bytes.TrimSpace(stderr.Bytes()))
+		return string(out), fmt.Errorf("%s: %w: %s", filepath.Base(program), err, bytes.TrimSpace(stderr.Bytes()))
 	}
 	return string(out), nil
 }
