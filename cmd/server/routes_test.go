@@ -46,7 +46,7 @@ func TestShapes(t *testing.T) {
 	}
 	q := p.ask(t, s.ID, "clean up").one(t, "hook_asks_user")
 	one := p.do(t, "GET", "/api/sessions/"+s.ID, nil, 200)
-	if got := members(t, one); got != "approvals created_at id last_event_id messages source state title updated_at" {
+	if got := members(t, one); got != "approvals created_at id last_event_id messages queued source state title updated_at" {
 		t.Errorf("session: %s", got)
 	}
 	var whole struct {
@@ -56,7 +56,7 @@ func TestShapes(t *testing.T) {
 	if err := json.Unmarshal(one, &whole); err != nil || whole.State != "waiting" {
 		t.Errorf("session: %s", one)
 	}
-	const approval = "approval_id asked_at at audit_seq by call_id confirm_args details digest expires_at hook prompt session_id state tool turn_id"
+	const approval = "approval_id asked_at at audit_seq by call_id confirm_args details digest expires_at from hook prompt session_id state tool turn_id"
 	typed := strings.Replace(approval, "turn_id", "turn_id typed", 1)
 	for what, got := range map[string]struct{ data, want string }{
 		"message":          {string(firstOf(t, whole.Messages)), "at id role text turn_id"},

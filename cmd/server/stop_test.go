@@ -25,7 +25,9 @@ func TestStopEndlessQuery(t *testing.T) {
 	for call := ""; call != "c2"; {
 		call = s.until(t, "turn.tool_call").Call
 	}
-	k.do(t, "POST", "/api/sessions/"+session+"/turns", map[string]any{"text": "still there?"}, 409)
+	k.do(t, "POST", "/api/sessions/"+session+"/turns", map[string]any{"text": "still there?"}, 202)
+	k.do(t, "POST", "/api/sessions/"+session+"/turns", map[string]any{"text": "hello?"}, 409)
+	k.do(t, "DELETE", "/api/sessions/"+session+"/queue", nil, 204)
 	k.do(t, "DELETE", "/api/sessions/"+session, nil, 409)
 	began := time.Now()
 	k.do(t, "POST", "/api/sessions/"+session+"/stop", nil, 202)

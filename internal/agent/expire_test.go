@@ -114,7 +114,7 @@ func TestExtend(t *testing.T) {
 		if _, err := r.service.Extend(t.Context(), "local", first.ID); agent.CodeOf(err) != agent.CodeConflict {
 			t.Errorf("time 11: got %v", err)
 		}
-		if _, err := r.service.Extend(t.Context(), "eve", first.ID); agent.CodeOf(err) != agent.CodeNotFound {
+		if _, err := r.service.Extend(t.Context(), "eve", first.ID); agent.CodeOf(err) != agent.CodeForbidden {
 			t.Errorf("another user: got %v", err)
 		}
 		turn, err := r.decide(first, hooks.Confirm)
