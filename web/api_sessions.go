@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -79,14 +80,14 @@ func (s *Server) createSession(c echo.Context) error {
 	return c.JSON(http.StatusCreated, sessionOf(session))
 }
 
-// GET /api/sessions
+// GET /api/sessions?q=&limit=
 func (s *Server) listSessions(c echo.Context) error {
-	q := queryOf(c, "limit")
-	limit := q.limit(mostListed, mostListed)
+	q := queryOf(c, "q", "limit")
+	text, limit := strings.TrimSpace(q.text("q", longestSearch)), q.limit(mostListed, mostListed)
 	if err := q.err(); err != nil {
 		return err
 	}
-	sessions, err := s.cfg.History.Sessions(c.Request().Context(), user(c), limit)
+	sessions, err := s.cfg.History.Sessions(c.Request().Context(), user(c), text, limit)
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,10 @@ type Chat interface {
 // another user's is an error of [agent.CodeNotFound].
 type History interface {
 	Session(ctx context.Context, user, id string) (agent.Session, error)
-	Sessions(ctx context.Context, user string, limit int) ([]agent.Session, error)
+
+	// Sessions returns a user's sessions, the one that was used last first. With a
+	// text only those that have it in their title or in what was said.
+	Sessions(ctx context.Context, user, text string, limit int) ([]agent.Session, error)
 	Snapshot(ctx context.Context, user, id string) (agent.Snapshot, error)
 
 	// Queued returns the message that waits in a session of the user's, if any does.

@@ -147,7 +147,7 @@ func (f *fakeHistory) Session(_ context.Context, _, id string) (agent.Session, e
 	return testSession, f.err
 }
 
-func (f *fakeHistory) Sessions(context.Context, string, int) ([]agent.Session, error) {
+func (f *fakeHistory) Sessions(context.Context, string, string, int) ([]agent.Session, error) {
 	return []agent.Session{testSession}, f.err
 }
 

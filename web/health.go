@@ -26,7 +26,7 @@ func (s *Server) ready(c echo.Context) error {
 	const patience = 2 * time.Second
 	ctx, cancel := context.WithTimeout(c.Request().Context(), patience)
 	defer cancel()
-	if _, err := s.cfg.History.Sessions(ctx, user(c), 1); err != nil {
+	if _, err := s.cfg.History.Sessions(ctx, user(c), "", 1); err != nil {
 		return agent.Wrap(codeUnavailable, err, "the database does not answer")
 	}
 	if err := s.cfg.Audit.Err(); err != nil {

