@@ -147,7 +147,10 @@ func (f *fakeHistory) Session(_ context.Context, _, id string) (agent.Session, e
 	return testSession, f.err
 }
 
-func (f *fakeHistory) Sessions(context.Context, string, string, int) ([]agent.Session, error) {
+func (f *fakeHistory) Sessions(_ context.Context, _, text string, _ int) ([]agent.Session, error) {
+	if !strings.Contains(testSession.Title, text) {
+		return nil, f.err
+	}
 	return []agent.Session{testSession}, f.err
 }
 
