@@ -29,6 +29,7 @@ type Impact struct {
 	Reason string `json:"reason,omitempty"`
 
 	unknown unknownReason
+	notKept WhyNotKept // what the table and the statement say; see [ExpectKept]
 }
 
 // A TableImpact is an impact on one table. A table that is reached both by the

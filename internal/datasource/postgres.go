@@ -87,9 +87,6 @@ func (s *postgresSource) Query(ctx context.Context, r sqlguard.Report, o Options
 	if err != nil {
 		return nil, err
 	}
-	if o.Keep != nil {
-		o.Keep.Why = NotKeptDialect
-	}
 	o = o.withDefaults()
 	ctx, cancel := withTimeout(ctx, o.Timeout)
 	defer cancel()
@@ -120,9 +117,4 @@ func (s *postgresSource) readAll(ctx context.Context, r sqlguard.Report, o Optio
 		return nil, err
 	}
 	return results, nil
-}
-
-// Undo implements [Source].
-func (s *postgresSource) Undo(context.Context, Images, UndoOptions) (Undone, error) {
-	return notSupported()
 }

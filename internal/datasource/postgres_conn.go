@@ -20,6 +20,10 @@ const (
 	lockWait    = 2 * time.Second  // for another's lock; see [ErrBusy]
 )
 
+// maxPgMessage bounds a message of the server, in bytes: a row and what is around
+// it.
+const maxPgMessage = maxValue + 64<<10
+
 // A pgConnector opens connections to a PostgreSQL database with one account.
 type pgConnector struct {
 	config *pgconn.Config
@@ -66,7 +70,7 @@ func (o *pgConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, postgresError(err)
 	}
-	conn.Frontend().SetMaxBodyLen(maxValue + 64<<10)
+	conn.Frontend().SetMaxBodyLen(maxPgMessage)
 	c := &pgLink{conn: conn, types: o.types, never: context.Background}
 	if got := conn.ParameterStatus("standard_conforming_strings"); got != "on" {
 		return nil, errors.Join(fmt.Errorf("the server keeps standard_conforming_strings %q, under which strings mean something else than the guard reads", got), c.Close())
@@ -89,6 +93,8 @@ type pgLink struct {
 	conn  *pgconn.PgConn
 	types *typeNames
 	never func() context.Context // for what interruptible ends in another way
+
+	keeping *pgKeeping // of the statement that runs; nil: its rows are not kept
 
 	mu    sync.Mutex
 	spent bool // it was interrupted: a late cancellation could hit the next query

@@ -65,6 +65,12 @@ func (s *postgresSource) estimate(c *pgLink, r sqlguard.Report, samples bool) (I
 	if writing > 1 {
 		e.impact.unknowable(unknownReason{code: unknownSeveral})
 	}
+	if samples {
+		var err error
+		if _, e.impact.notKept, err = s.keepable(c, r); err != nil {
+			return Impact{}, err
+		}
+	}
 	return e.impact, nil
 }
 

@@ -58,7 +58,8 @@ type pgFetch struct {
 	tag   string
 	err   error
 
-	cancelled bool // a COPY, which the server cannot be asked for by and by
+	returned  int64 // rows, with those that are not wanted
+	cancelled bool  // a COPY, which the server cannot be asked for by and by
 }
 
 // describe sets the columns.
@@ -72,6 +73,10 @@ func (f *pgFetch) describe(fields []pgconn.FieldDescription) error {
 	for i, field := range fields {
 		f.rows.Columns[i] = Column{Name: field.Name, Type: names[i]}
 		f.kinds[i] = kindOfOID(field.DataTypeOID)
+	}
+	if f.link.keeping != nil {
+		n := len(fields) - pgImages
+		f.rows.Columns, f.kinds = f.rows.Columns[:n], f.kinds[:n]
 	}
 	return nil
 }
@@ -112,6 +117,7 @@ func (f *pgFetch) receive() error {
 		}
 		switch m := message.(type) {
 		case *pgproto3.DataRow:
+			f.returned++
 			f.add(m.Values)
 		case *pgproto3.CopyOutResponse:
 			f.rows.Columns, f.kinds = []Column{{Name: "copy", Type: "text"}}, []pgKind{pgText}
@@ -123,7 +129,7 @@ func (f *pgFetch) receive() error {
 			}
 		case *pgproto3.CommandComplete:
 			f.ended, f.tag = true, string(m.CommandTag)
-			f.rows.Affected = affected(f.tag)
+			f.rows.Affected = affected(f.tag, f.returned)
 		case *pgproto3.EmptyQueryResponse:
 			f.ended = true
 		case *pgproto3.ErrorResponse:
@@ -136,6 +142,11 @@ func (f *pgFetch) receive() error {
 
 // add takes a row, unless no more are wanted.
 func (f *pgFetch) add(raw [][]byte) {
+	if f.link.keeping != nil {
+		if raw = f.link.keeping.take(raw); len(raw) == 0 {
+			return
+		}
+	}
 	if f.full || f.err != nil {
 		return
 	}
@@ -176,11 +187,15 @@ func (f *pgFetch) refuseCopy() error {
 	return front.Flush()
 }
 
-// affected returns the number of rows that a command says it wrote.
-func affected(tag string) int64 {
+// affected returns the number of rows that a command wrote. One that returns its
+// rows says only how many it has returned since it was asked last.
+func affected(tag string, returned int64) int64 {
 	t := pgconn.NewCommandTag(tag)
-	if t.Select() || strings.HasPrefix(t.String(), "COPY") {
+	switch {
+	case t.Select(), strings.HasPrefix(t.String(), "COPY"):
 		return 0
+	case t.Insert(), t.Update(), t.Delete(), strings.HasPrefix(t.String(), "MERGE"):
+		return max(t.RowsAffected(), returned)
 	}
 	return t.RowsAffected()
 }

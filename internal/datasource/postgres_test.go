@@ -282,7 +282,7 @@ func TestPostgresChangedMeanwhile(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				if _, err := c.runOne(r.Statements[0], discard()); err != nil {
+				if _, err := c.runOne(r.Statements[0], discard(), nil); err != nil {
 					return err
 				}
 				now, err := c.written()

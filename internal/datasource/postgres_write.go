@@ -102,11 +102,15 @@ func (s *postgresSource) changeAll(c *pgLink, r sqlguard.Report, o Options) ([]R
 	if err != nil {
 		return nil, err
 	}
+	keeping, err := s.startKeeping(c, r, o)
+	if err != nil {
+		return nil, err
+	}
 	results, last := make([]Rows, 0, len(r.Statements)), start
 	b := &budget{bytes: o.MaxBytes}
 	for _, st := range r.Statements {
 		b.rows = o.MaxRows
-		rows, err := c.runOne(st, b)
+		rows, err := c.runOne(st, b, keeping)
 		if err != nil {
 			return nil, err
 		}
@@ -119,12 +123,19 @@ func (s *postgresSource) changeAll(c *pgLink, r sqlguard.Report, o Options) ([]R
 		}
 		results, last = append(results, rows), now
 	}
+	if keeping != nil {
+		*o.Keep = keeping.settle(start, last)
+	}
 	return results, last.agreed(start, o)
 }
 
 // runOne runs one statement of a transaction that writes. A statement that was
-// judged to read is held to it even there.
-func (c *pgLink) runOne(st sqlguard.Statement, b *budget) (Rows, error) {
+// judged to read is held to it even there. With k the rows that it changes are
+// kept.
+func (c *pgLink) runOne(st sqlguard.Statement, b *budget, k *pgKeeping) (Rows, error) {
+	if k != nil {
+		return k.run(c, b)
+	}
 	if st.Effect > sqlguard.Reads {
 		rows, err := c.step(st.Text, b, true)
 		rows.Writes = true

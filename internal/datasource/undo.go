@@ -140,5 +140,5 @@ func equalRows(a, b []any) bool {
 
 // notSupported is [Source.Undo] of a dialect without it.
 func notSupported() (Undone, error) {
-	return Undone{}, fmt.Errorf("%w: undo is for SQLite so far", ErrNotUndone)
+	return Undone{}, fmt.Errorf("%w: undo is for SQLite and PostgreSQL so far", ErrNotUndone)
 }

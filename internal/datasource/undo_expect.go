@@ -14,8 +14,12 @@ func ExpectKept(d sqlguard.Dialect, r sqlguard.Report, impact Impact) WhyNotKept
 		rows += t.Rows + t.Inserted
 	}
 	switch {
-	case d != sqlguard.SQLite:
+	case d == sqlguard.MySQL:
 		return NotKeptDialect
+	case impact.notKept != "":
+		return impact.notKept
+	case d == sqlguard.Postgres && slices.ContainsFunc(impact.Tables, func(t TableImpact) bool { return t.Cascade }):
+		return NotKeptBeyond
 	case slices.ContainsFunc(r.Statements, definition):
 		return NotKeptDefinition
 	case rows > maxImageRows:

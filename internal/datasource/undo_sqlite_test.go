@@ -2,6 +2,7 @@ package datasource
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -12,6 +13,9 @@ import (
 
 	"example.com/datamind/internal/sqlguard"
 )
+
+// randomRounds is how many sequences of random writes are undone.
+var randomRounds = flag.Int("undo-rounds", 2, "how many sequences of random writes are undone") //nolint:gochecknoglobals // a flag
 
 // shop has all kinds of tables that an undo has to do with.
 const shop = `
@@ -282,8 +286,8 @@ func randomWrite(r *rand.Rand) string {
 // Whatever is written, undoing it restores the dump exactly, and undoing several
 // writes in the opposite order goes back step by step.
 func TestUndoRandomWrites(t *testing.T) {
-	for seed := range uint64(5) {
-		r := rand.New(rand.NewPCG(seed, 3))
+	for seed := range *randomRounds {
+		r := rand.New(rand.NewPCG(uint64(seed), 3)) //nolint:gosec // a test's seed
 		s := open(t, shop)
 		var images []Images
 		dumps := [][]string{dumpAll(t, s)}
