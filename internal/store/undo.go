@@ -45,7 +45,7 @@ func (db *DB) SaveUndo(ctx context.Context, u agent.Undo) error {
 		if err := db.insertUndo(ctx, tx, u); err != nil {
 			return err
 		}
-		return pruneUndos(ctx, tx, db.now())
+		return pruneUndos(ctx, tx, db.now(), maxUndoBytes)
 	})
 }
 
@@ -64,12 +64,12 @@ func (db *DB) insertUndo(ctx context.Context, tx *sql.Tx, u agent.Undo) error {
 	return err
 }
 
-// pruneUndos voids those whose time is up and, until the others have room, the
-// oldest.
-func pruneUndos(ctx context.Context, tx *sql.Tx, now time.Time) error {
+// pruneUndos voids those whose time is up and, until the others have room in so
+// many bytes, the oldest.
+func pruneUndos(ctx context.Context, tx *sql.Tx, now time.Time, room int64) error {
 	_, err := tx.ExecContext(ctx, `UPDATE undos SET state = 'void', images = NULL WHERE state = 'open' AND (expires_at <= ?1 OR id IN (
 		SELECT id FROM (SELECT id, sum(length(images)) OVER (ORDER BY created_at DESC, id DESC) AS size FROM undos WHERE state = 'open')
-		WHERE size > ?2))`, micros(now), maxUndoBytes)
+		WHERE size > ?2))`, micros(now), room)
 	if err != nil {
 		return fmt.Errorf("prune undos: %w", err)
 	}
@@ -123,7 +123,7 @@ func (db *DB) UseUndo(ctx context.Context, id, turn, call string, again *agent.U
 		if err := db.insertUndo(ctx, tx, *again); err != nil {
 			return err
 		}
-		return pruneUndos(ctx, tx, db.now())
+		return pruneUndos(ctx, tx, db.now(), maxUndoBytes)
 	})
 }
 
