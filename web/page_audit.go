@@ -98,6 +98,9 @@ func (s *Server) ledgerPage(c echo.Context, f RecordFilter, shown views.LedgerFi
 	if page.Rows, err = s.rows(c, seqs); err != nil {
 		return page, err
 	}
+	if err := s.attachOpenUndos(c, page.Rows); err != nil {
+		return page, err
+	}
 	if len(seqs) > 0 {
 		page.Last = max(page.Last, seqs[0])
 	}
@@ -126,6 +129,9 @@ func (s *Server) showRows(c echo.Context) error {
 	}
 	list, err := s.rows(c, seqs)
 	if err != nil {
+		return err
+	}
+	if err := s.attachOpenUndos(c, list); err != nil {
 		return err
 	}
 	return s.fragment(c, http.StatusOK, views.Rows(s.texts.In(lang(c)), list, last, event))

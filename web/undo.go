@@ -144,11 +144,8 @@ func (s *Server) undoOfRecord(c echo.Context, r audit.Record) (*views.Undo, erro
 	if r.Session == "" || r.Call == "" {
 		return nil, nil //nolint:nilnil // none is no error
 	}
-	undos, err := s.cfg.History.Undos(c.Request().Context(), user(c), r.Session)
+	undos, err := s.undosOf(c, r.Session)
 	if err != nil {
-		if agent.CodeOf(err) == agent.CodeNotFound {
-			err = nil
-		}
 		return nil, err
 	}
 	for _, u := range undos {
@@ -157,4 +154,39 @@ func (s *Server) undoOfRecord(c echo.Context, r audit.Record) (*views.Undo, erro
 		}
 	}
 	return nil, nil //nolint:nilnil // none is no error
+}
+
+// undosOf returns the undos of a session, none where it is gone.
+func (s *Server) undosOf(c echo.Context, session string) ([]agent.Undo, error) {
+	undos, err := s.cfg.History.Undos(c.Request().Context(), user(c), session)
+	if agent.CodeOf(err) == agent.CodeNotFound {
+		return nil, nil
+	}
+	return undos, err
+}
+
+// attachOpenUndos gives the records of calls that can be taken back their undos.
+func (s *Server) attachOpenUndos(c echo.Context, rows []views.LedgerRow) (err error) {
+	known := map[string][]agent.Undo{}
+	for i := range rows {
+		r := &rows[i]
+		if r.Result == nil || r.Session == "" || r.Call == "" {
+			continue
+		}
+		undos, ok := known[r.Session]
+		if !ok {
+			if undos, err = s.undosOf(c, r.Session); err != nil {
+				return err
+			}
+			known[r.Session] = undos
+		}
+		for _, u := range undos {
+			if u.State == agent.UndoOpen && u.Turn == r.Turn && u.Call == r.Call {
+				if r.Undo, err = s.undoView(c, u); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
 }

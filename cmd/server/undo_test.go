@@ -101,6 +101,10 @@ func TestUndo(t *testing.T) {
 		t.Errorf("open: %+v", u)
 	}
 	asked := len(k.model.Requests())
+	offers := func() int { return strings.Count(string(k.do(t, "GET", "/audit", nil, 200)), `data-testid="undo"`) }
+	if n := offers(); n != 1 {
+		t.Errorf("the ledger offers undo on %d rows, want 1", n)
+	}
 
 	q := k.undo(t, session, id)
 	if q.Tool != "db_undo" || q.Hook != "confirm_undo" || q.Typed != "" || !strings.Contains(string(q.Details), `"inserted":10`) {
@@ -133,6 +137,9 @@ func TestUndo(t *testing.T) {
 	page := string(k.do(t, "GET", "/sessions/"+session, nil, 200))
 	if got := strings.Count(page, `data-testid="undone"`); got != 2 || !strings.Contains(page, fmt.Sprintf("#%d", done.AuditSeq)) {
 		t.Errorf("the page says %d times that something was undone", got)
+	}
+	if n := offers(); n != 1 { // that of the undo of the undo
+		t.Errorf("the ledger offers undo on %d rows, want 1", n)
 	}
 	record := string(k.do(t, "GET", fmt.Sprintf("/audit/%d", written.AuditSeq), nil, 200))
 	if !strings.Contains(record, `data-testid="undone"`) {

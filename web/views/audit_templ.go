@@ -467,7 +467,7 @@ func rows(t *i18n.Texts, list []LedgerRow) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = recordRow(t, r.Record).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = recordRow(t, r).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -41,6 +41,7 @@ type LedgerPage struct {
 type LedgerRow struct {
 	audit.Record
 	Broken bool
+	Undo   *Undo // of a call that can be taken back; nil: it cannot, or has been
 }
 
 // A LedgerFilter is the filter as the form has it.
