@@ -23,6 +23,7 @@ const (
 	msgWrittenCall
 	msgEmptyAnswer
 	msgFlood
+	msgManyCalls
 	msgUnauthorized
 	msgNotFound
 	msgTooMany
@@ -63,6 +64,8 @@ func say(m message, lang string) string {
 		return pick("The model sent an empty answer.", "模型返回了空的回答。")
 	case msgFlood:
 		return pick("The model's answer was ended: it was longer than %d MiB.", "模型的回答超过 %d MiB，已终止。")
+	case msgManyCalls:
+		return pick("The model's answer was ended: it had more than %d tool calls.", "模型的回答包含超过 %d 个工具调用，已终止。")
 	case msgUnauthorized:
 		return pick("The model's server refused the key (HTTP %d). Check DATAMIND__LLM__API_KEY.",
 			"模型服务拒绝了密钥（HTTP %d）。请检查 DATAMIND__LLM__API_KEY。")
@@ -119,6 +122,9 @@ func (r *turn) publicError(err error) *agent.Error {
 	}
 	if errors.Is(err, errFlood) {
 		return agent.Wrap(agent.CodeModel, cause(err), fmt.Sprintf(r.say(msgFlood), maxAnswer>>20))
+	}
+	if errors.Is(err, errManyCalls) {
+		return agent.Wrap(agent.CodeModel, cause(err), fmt.Sprintf(r.say(msgManyCalls), maxCalls))
 	}
 	var answer serverError
 	if errors.As(err, &answer) {

@@ -86,7 +86,14 @@ func (g guarded) answer(ctx context.Context, in []*schema.Message, opts []model.
 // for far less; a server that does not care would fill the memory.
 const maxAnswer = 4 << 20
 
-var errFlood = errors.New("the model's answer does not end")
+// maxCalls bounds the calls in one answer. Each is judged, recorded and told of,
+// also where it is refused.
+const maxCalls = 256
+
+var (
+	errFlood     = errors.New("the model's answer does not end")
+	errManyCalls = errors.New("the model's answer has too many calls")
+)
 
 // receive streams the model's answer into c.
 func (g guarded) receive(ctx context.Context, c *ModelCarrier, opts []model.Option) error {
@@ -107,6 +114,9 @@ func (g guarded) receive(ctx context.Context, c *ModelCarrier, opts []model.Opti
 		m.add(piece)
 		if m.size > maxAnswer {
 			return errFlood
+		}
+		if len(m.calls) > maxCalls {
+			return errManyCalls
 		}
 		if piece.Content != "" && c.Delta != nil {
 			c.Delta(piece.Content)
