@@ -14,7 +14,12 @@ import (
 // spawnProcess starts the server in a process of its own.
 func spawnProcess(t testing.TB, dir string, environ ...string) (*product, *os.Process) {
 	t.Helper()
-	cmd := processOf(t, dir, environ, "serve")
+	return spawn(t, dir, processOf(t, dir, environ, "serve"))
+}
+
+// spawn starts a server by a command of its own.
+func spawn(t testing.TB, dir string, cmd *exec.Cmd) (*product, *os.Process) {
+	t.Helper()
 	cmd.Stderr = os.Stderr
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
