@@ -2,6 +2,7 @@ package audit
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -12,7 +13,7 @@ import (
 //
 // It goes by names (of JSON members, headers, flags, SQL columns, settings)
 // and by forms (URLs with passwords, tokens of known makers, private keys).
-// What has neither, such as a password in the middle of a sentence or in an
+// What has neither, such as a password that a sentence does not call one or an
 // INSERT without a column list, it can't know.
 type Redactor struct {
 	rules []rule
@@ -22,7 +23,7 @@ type Redactor struct {
 // NewRedactor returns a redactor; personal data (phone and card numbers,
 // Chinese ID numbers, IBANs, e-mail addresses) only where pii says so.
 func NewRedactor(pii bool) (*Redactor, error) {
-	rules := secretRules()
+	rules := slices.Concat(secretRules(), argvRules())
 	if pii {
 		rules = append(rules, personalRules()...)
 	}
@@ -102,10 +103,13 @@ func (r *Redactor) text(s, name string, inside int) string {
 	for range 4 {
 		was := s
 		if low := strings.ToLower(s); mentionsSecret(low) {
-			if sqlName(name) || looksLikeSQL(low) {
+			switch {
+			case sqlName(name):
 				s = redactSQL(s)
-			} else {
-				s = redactPairs(s)
+			case looksLikeSQL(low): // or a sentence: set the password to x
+				s = redactProse(redactSQL(s))
+			default:
+				s = redactPlain(s)
 			}
 		}
 		s = r.forms(s)
@@ -142,11 +146,13 @@ func (r *Redactor) walk(v *value, name string, inside int) bool {
 }
 
 func (r *Redactor) object(v *value, inside int) bool {
-	changed := r.result(v)
+	isResult, changed := r.result(v, inside)
 	named := secretlyNamed(v)
+	changed = v.hideArguments() || changed
 	for i := range v.list {
 		e := &v.list[i]
 		switch key := v.keys[i]; {
+		case isResult && key == "rows":
 		case secretName(key), named && valueKey(key):
 			changed = e.hide("key") || changed
 		default:
@@ -178,25 +184,14 @@ func distinct(v *value) {
 // array redacts lists, among them header pairs (["Authorization","…"]) and
 // command lines (["--password","…"]).
 func (r *Redactor) array(v *value, name string, inside int) bool {
-	changed := false
+	changed := v.hideFlags("")
 	pair := len(v.list) == 2 && !listOfNames(name) && v.list[0].kind == text && v.list[1].kind == text &&
 		secretName(v.list[0].text) && !secretName(v.list[1].text)
 	for i := range v.list {
 		e := &v.list[i]
-		var before string
-		if i > 0 && v.list[i-1].kind == text {
-			before = v.list[i-1].text
-		}
 		switch {
 		case pair && i == 1:
 			changed = e.hide("header") || changed
-		case strings.HasPrefix(before, "-") && secretName(strings.TrimLeft(before, "-")):
-			changed = e.hide("argv") || changed
-		case (before == "-u" || before == "--user") && e.kind == text && strings.Contains(e.text, ":"):
-			user, _, _ := strings.Cut(e.text, ":")
-			changed = e.replace(user+":"+redacted("argv")) || changed
-		case i > 0 && e.kind == text && v.list[0].kind == text && mysqlClient(v.list[0].text) && strings.HasPrefix(e.text, "-p") && len(e.text) > 2:
-			changed = e.replace("-p"+redacted("argv")) || changed
 		case e.kind == array:
 			changed = r.walk(e, "", inside) || changed
 		default:
@@ -204,11 +199,6 @@ func (r *Redactor) array(v *value, name string, inside int) bool {
 		}
 	}
 	return changed
-}
-
-func mysqlClient(program string) bool {
-	name := program[strings.LastIndexByte(program, '/')+1:]
-	return strings.HasPrefix(name, "mysql") || strings.HasPrefix(name, "mariadb")
 }
 
 // hide replaces a secret as a whole. Truth values, null and nothing tell no

@@ -58,9 +58,13 @@ func secretRules() []rule {
 		{name: "sendgrid", gates: []string{"SG."}, expr: `\bSG\.[A-Za-z0-9_\-]{16,}\.[A-Za-z0-9_\-]{16,}`},
 		{name: "bearer", gates: []string{"earer ", "EARER "}, expr: `(?i)\bbearer\s+([A-Za-z0-9._~+/\-]{8,}=*)`, ok: unlikeWord},
 		{name: "basic", gates: []string{"asic ", "ASIC "}, expr: `(?i)\bbasic\s+([A-Za-z0-9+/]{8,}={0,2})`, ok: unlikeWord},
-		{name: "argv", gates: []string{"mysql", "mariadb"}, expr: `\b(?:mysql|mariadb)[\w\-]*\s(?:[^|;\n]*\s)?-p([^\s'"]+)`},
-		{name: "argv", gates: []string{"curl "}, expr: `\bcurl\s(?:[^|;\n]*\s)?(?:-u|--user)[ =]?['"]?[^\s:'"]+:([^\s'"]+)`},
-		{name: "argv", gates: []string{"sshpass"}, expr: `\bsshpass\s+-p\s*(\S+)`},
+		{name: "dsn", gates: []string{"@//"}, expr: `\b\w+/([^\s/@"'<>]+)@//[\w.\-]`},
+		{name: "signature", gates: []string{"ignature=", "sig="}, expr: `[?&](?:X-(?:Amz|Goog)-)?(?:[Ss]ignature|sig)=([^&\s"'<>]{8,})`},
+		{name: "tencent", gates: []string{"AKID"}, expr: `\bAKID[A-Za-z0-9]{32}\b`},
+		{name: "telegram", gates: []string{":AA"}, expr: `\b\d{8,10}:AA[A-Za-z0-9_\-]{32,33}\b`},
+		{name: "groq", gates: []string{"gsk_"}, expr: `\bgsk_[A-Za-z0-9]{40,}`},
+		{name: "model-host", gates: []string{"xai-", "r8_", "nvapi-", "pplx-", "tvly-"}, expr: `\b(?:xai-|r8_|nvapi-|pplx-|tvly-)[A-Za-z0-9_\-]{28,}`},
+		{name: "chat-hook", gates: []string{"/api/webhooks/", "webhook/send?key=", "/bot/v2/hook/"}, expr: `(?:/api/webhooks/\d+/|webhook/send\?key=|/bot/v2/hook/)([A-Za-z0-9_\-]{16,})`},
 	}
 }
 

@@ -32,7 +32,7 @@ func secretName(name string) bool {
 		if secretWord(x) {
 			return true
 		}
-		if x == "key" && i > 0 && secretKeyOf(w[i-1]) {
+		if i > 0 && (x == "key" && secretKeyOf(w[i-1]) || x == "string" && w[i-1] == "authentication") {
 			return true
 		}
 	}
@@ -73,9 +73,9 @@ func mentionsSecret(low string) bool {
 	return false
 }
 
-func secretStems() [20]string {
+func secretStems() [22]string {
 	return [...]string{
-		"pass", "secret", "token", "key", "pwd", "auth", "cookie", "credential", "identified", "bearer", "pin", "otp", "cvv",
+		"pass", "secret", "token", "key", "pwd", "auth", "cookie", "credential", "identified", "bearer", "pin", "otp", "cvv", "crypt", "hmac",
 		"密码", "口令", "密钥", "令牌", "凭证", "私钥", "验证码",
 	}
 }
@@ -163,7 +163,7 @@ func harmlessTail(w string) bool {
 		"ttl", "strength", "hint", "url", "uri", "endpoint", "id", "ids", "name", "names", "type", "types", "required", "enabled", "disabled", "version",
 		"reset", "changed", "usage", "budget", "used", "max", "min", "rules", "rule", "column", "columns", "field", "fields", "format", "label",
 		"placeholder", "attempts", "age", "days", "size", "status", "prompt", "title", "description", "table", "path", "file", "algorithm", "date",
-		"time", "created", "updated", "question", "regex", "pattern", "manager", "second", "minute", "provider", "mode", "method", "domain", "scope", "rotation":
+		"time", "env", "encryption", "created", "updated", "question", "regex", "pattern", "manager", "second", "minute", "provider", "mode", "method", "domain", "scope", "rotation":
 		return true
 	}
 	return false

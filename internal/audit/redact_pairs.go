@@ -5,6 +5,9 @@ import (
 	"unicode/utf8"
 )
 
+// redactPlain redacts text that is no SQL by the names in it.
+func redactPlain(s string) string { return redactGrid(redactProse(redactPairs(s))) }
+
 // redactPairs replaces the values of secret names in text of any form:
 // password=x, "token": "x", DB_PASS: x, --api-key x, 密码是 x. It goes from
 // each separator to the left for the name and to the right for the value, so
@@ -14,7 +17,7 @@ func redactPairs(s string) string {
 	done := 0 // s[:done] is in out
 	for at := 0; at < len(s); at++ {
 		name, right, ok := pairAt(s, at, done)
-		if !ok || !secretName(name) {
+		if !ok || !secretName(name) && !(valueKey(name) && namedBefore(s[max(done, at-maxNameSpan):at])) {
 			continue
 		}
 		from, to := pairValue(s, right, name)
@@ -55,10 +58,13 @@ func pairAt(s string, at, floor int) (name string, right int, ok bool) {
 	case c == ' ' && at+1 < len(s) && flagBefore(s[max(floor, at-maxNameSpan):at]):
 		right = at + 1
 	case c >= utf8.RuneSelf:
-		for _, sep := range []string{"：", "是", "为", "＝"} {
-			if strings.HasPrefix(s[at:], sep) {
-				right = at + len(sep)
-			}
+		right = at + chineseSeparator(s[at:])
+		if right == at {
+			right = 0
+		}
+	case c == '>' && at > floor && nameByte(s[at-1]): // <password>x</password>
+		if from := nameStart(s[max(floor, at-maxNameSpan):at]) + max(floor, at-maxNameSpan); from > floor && s[from-1] == '<' {
+			right = at + 1
 		}
 	}
 	if right == 0 {
@@ -108,6 +114,12 @@ func pairValue(s string, at int, name string) (from, to int) {
 	if at == len(s) {
 		return at, at
 	}
+	if block, end := blockScalar(s, at); block < end {
+		return block, end
+	}
+	if strings.HasPrefix(s[at:], "''") && at+2 < len(s) && nameByte(s[at+2]) { // in a literal of SQL
+		return at + 2, at + 2 + until(s[at+2:], "'\r\n")
+	}
 	if q := s[at]; q == '"' || q == '\'' || q == '`' {
 		end := at + 1 + quoted(s[at+1:], q)
 		if escape && end > at+1 && s[end-1] == '\\' {
@@ -129,6 +141,65 @@ func pairValue(s string, at int, name string) (from, to int) {
 		return at, at
 	}
 	return at, end
+}
+
+// chineseSeparator returns the length of the separator that s begins with, or
+// 0. After a word, such as is or becomes, only what is no Chinese is a value:
+// 密码是否正确 tells none.
+func chineseSeparator(s string) int {
+	for _, sep := range []string{"：", "＝"} {
+		if strings.HasPrefix(s, sep) {
+			return len(sep)
+		}
+	}
+	for _, sep := range []string{"是", "为", "成"} {
+		if rest, ok := strings.CutPrefix(s, sep); ok {
+			if rest = strings.TrimLeft(rest, " 了：:“\"'"); rest != "" && rest[0] < utf8.RuneSelf {
+				return len(sep)
+			}
+		}
+	}
+	return 0
+}
+
+// namedBefore reports whether s ends in the name of a secret that a value
+// belongs to: name: DB_PASSWORD, and value: x on the next line.
+func namedBefore(s string) bool {
+	s = strings.TrimRight(s, " \t\"'")
+	s = strings.TrimRight(s[:nameStart(s)], " \t\r\n\"',-")
+	from := nameStart(s)
+	name := s[from:]
+	s = strings.TrimRight(s[:from], " \t\"'")
+	if !strings.HasSuffix(s, ":") && !strings.HasSuffix(s, "=") {
+		return false
+	}
+	s = strings.TrimRight(s[:len(s)-1], " \t\"'")
+	return nameColumn(s[nameStart(s):]) && secretName(name)
+}
+
+// blockScalar returns where the lines stand that belong to a name in YAML, if
+// s[at:] begins them with | or >.
+func blockScalar(s string, at int) (from, to int) {
+	if s[at] != '|' && s[at] != '>' {
+		return at, at
+	}
+	head, _, ok := strings.Cut(s[at+1:], "\n")
+	if !ok || strings.Trim(head, "+-123456789 \r") != "" {
+		return at, at
+	}
+	from = at + 1 + len(head) + 1
+	indent := len(s[from:]) - len(strings.TrimLeft(s[from:], " "))
+	if indent == 0 {
+		return at, at
+	}
+	to = from
+	for line := range strings.Lines(s[from:]) {
+		if strings.TrimSpace(line) != "" && !strings.HasPrefix(line, s[from:from+indent]) {
+			break
+		}
+		to += len(line)
+	}
+	return from + indent, from + len(strings.TrimRight(s[from:to], " \r\n"))
 }
 
 // until returns the length of s up to the first of stops or Chinese
@@ -173,5 +244,22 @@ func harmlessValue(v string) bool {
 	if v[0] == '$' && digits == len(v)-1 { // $1
 		return true
 	}
-	return digits == len(v) && digits < 4
+	return digits == len(v) && digits < 4 || setElsewhere(v)
+}
+
+// setElsewhere reports whether v says where a secret comes from: a variable of
+// a shell, $DB_PASS or $(cat f), or a lookup in a program.
+func setElsewhere(v string) bool {
+	if name, ok := strings.CutPrefix(v, "$"); ok && len(name) > 1 {
+		return name[0] == '(' || strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == "" && name[0] > '9'
+	}
+	if call, ok := strings.CutSuffix(v, "("); ok && plainWord(call) { // getpass.getpass()
+		return true
+	}
+	for _, lookup := range []string{"os.environ", "os.getenv", "os.Getenv", "process.env.", "System.getenv", "getenv("} {
+		if strings.HasPrefix(v, lookup) {
+			return true
+		}
+	}
+	return false
 }

@@ -6,11 +6,12 @@ import "strings"
 // the right check digits, where there are any.
 func personalRules() []rule {
 	return []rule{
-		{name: "email", gates: []string{"@"}, expr: `[A-Za-z0-9._%+\-]+@[A-Za-z0-9\-]+(?:\.[A-Za-z0-9\-]+)*\.[A-Za-z]{2,}\b`},
+		{name: "email", gates: []string{"@"}, expr: `[A-Za-z0-9][A-Za-z0-9._%+\-]*@[A-Za-z0-9\-]+(?:\.[A-Za-z0-9\-]+)*\.[A-Za-z]{2,}\b`},
 		{name: "iban", digits: 10, expr: `\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b`, ok: validIBAN},
 		{name: "cn-id", digits: 17, expr: `\b\d{17}[\dXx]\b`, ok: validChineseID},
 		{name: "card", digits: 13, expr: `\b\d(?:[ \-]?\d){12,18}\b`, ok: validCard},
-		{name: "phone", digits: 11, expr: `(?:^|[^\d.])((?:\+?86[ \-]?)?1[3-9]\d[ \-]?\d{4}[ \-]?\d{4})(?:$|[^\d.]|\.(?:$|\D))`},
+		{name: "phone", digits: 11, expr: `(?:^|[^\w.])((?:\+?86[ \-]?)?1[3-9]\d[ \-]?\d{4}[ \-]?\d{4})(?:$|[^\w.]|\.(?:$|\D))`},
+		{name: "phone", digits: 10, gates: []string{"-"}, expr: `(?:^|[^\w.\-])(0(?:10|2\d|[3-9]\d\d)-\d{7,8})(?:$|[^\w\-])`},
 		{name: "phone", digits: 8, gates: []string{"+"}, expr: `(?:^|[^\d\w])(\+[1-9]\d{0,2}(?:[ \-.]?\(?\d{2,4}\)?){2,5})\b`, ok: func(s string) bool {
 			n := countDigits(s)
 			return n >= 9 && n <= 15
@@ -21,7 +22,9 @@ func personalRules() []rule {
 // validCard checks the issuer's digit and the Luhn sum of 13 to 19 digits.
 func validCard(s string) bool {
 	s = strings.NewReplacer(" ", "", "-", "").Replace(s)
-	if len(s) < 13 || len(s) > 19 || s[0] < '2' || s[0] > '6' {
+	switch { // shorter ones than 16 digits have few issuers; EAN codes have 13 digits too
+	case len(s) > 19 || len(s) < 13 || s[0] < '2' || s[0] > '6',
+		len(s) == 13 && s[0] != '4', (len(s) == 14 || len(s) == 15) && s[0] != '3':
 		return false
 	}
 	sum := 0

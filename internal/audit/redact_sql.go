@@ -59,6 +59,7 @@ func (r *sqlRedactor) mark() {
 		switch {
 		case r.secretColumn(i):
 			r.assigned(i + 1)
+		case r.is(i+1, "(") && r.secretCall(i):
 		case r.is(i, "identified"):
 			r.identified(i + 1)
 		case r.is(i, "into"):
@@ -69,6 +70,7 @@ func (r *sqlRedactor) mark() {
 			r.hide[i] = true
 		case r.at(i) == sqlString && r.secretLiteral(i):
 			r.jsonMember(i)
+			r.setting(i)
 		}
 	}
 }
@@ -119,6 +121,7 @@ func (r *sqlRedactor) assigned(i int) {
 	if i < r.seen {
 		return
 	}
+	plain := strings.EqualFold(r.word(i-1), "token")
 	if r.is(i, "for") { // SET PASSWORD FOR 'bob'@'%' = 'x'
 		for end := i + 8; i < end && !r.is(i, "="); {
 			i++
@@ -129,7 +132,7 @@ func (r *sqlRedactor) assigned(i int) {
 	}
 	direct := r.at(i) == sqlString || r.is(i, "(") && r.at(i+1) == sqlString
 	operated := false
-	for r.is(i, "=", "!", "<", ">", ":", "not", "is", "like", "ilike", "glob", "in", "regexp", "rlike", "distinct", "from", "similar", "to", "between") {
+	for r.is(i, "=", "!", "<", ">", ":", "not", "is", "like", "ilike", "glob", "in", "regexp", "rlike", "distinct", "from", "similar", "to") {
 		operated = true
 		i++
 	}
@@ -148,7 +151,7 @@ func (r *sqlRedactor) assigned(i int) {
 			}
 		case depth == 0 && r.is(i, ",", ";", "and", "or", "where", "from", "order", "group", "limit", "returning", "on", "union", "then", "as"):
 			return
-		case r.at(i) == sqlString && !r.secretLiteral(i),
+		case r.at(i) == sqlString && !r.member(i) && !algorithm(r.word(i)) && !(plain && looksLikeWord(r.word(i))),
 			i == first && r.at(i) == sqlNumber && r.tok[i].to-r.tok[i].from >= 4,
 			i == first && r.at(i) == sqlQuoted && !r.is(i+1, "."):
 			r.hide[i] = true
@@ -182,25 +185,25 @@ func (r *sqlRedactor) insert(i int) {
 			return // no column list
 		}
 	}
-	secret := map[int]bool{}
-	for n := 0; i < len(r.tok) && !r.is(i, ")"); i++ {
+	names := []string{""}
+	for ; i < len(r.tok) && !r.is(i, ")"); i++ {
 		switch {
 		case r.is(i, "into"):
 			return
 		case r.is(i, ","):
-			n++
-		case r.secretColumn(i):
-			secret[n] = true
+			names = append(names, "")
+		case r.at(i) == sqlWord || r.at(i) == sqlQuoted:
+			names[len(names)-1] = r.word(i)
 		}
 	}
-	if len(secret) > 0 {
-		r.inserted(i+1, secret)
+	if c := (insertColumns{secretColumns: newSecretColumns(names)}); c.any() {
+		r.inserted(i+1, &c)
 	}
 }
 
 // inserted hides the literals of the rows from token i on that stand in secret
 // slots.
-func (r *sqlRedactor) inserted(i int, secret map[int]bool) {
+func (r *sqlRedactor) inserted(i int, columns *insertColumns) {
 	depth, slot, base := 0, 0, 0
 	for ; i < len(r.tok); i++ {
 		switch {
@@ -218,7 +221,7 @@ func (r *sqlRedactor) inserted(i int, secret map[int]bool) {
 			slot++
 		case r.is(i, ";", "into") || depth == 0 && r.is(i, "on", "returning", "from"):
 			return
-		case depth >= base && secret[slot] && (r.at(i) == sqlString || r.at(i) == sqlNumber && r.tok[i].to-r.tok[i].from >= 4):
+		case depth >= base && columns.takes(r, i, slot) && (r.at(i) == sqlString || r.at(i) == sqlNumber && r.tok[i].to-r.tok[i].from >= 4):
 			r.hide[i] = true
 		}
 	}
@@ -228,30 +231,6 @@ func (r *sqlRedactor) inserted(i int, secret map[int]bool) {
 func (r *sqlRedactor) secretLiteral(i int) bool {
 	s := strings.TrimPrefix(strings.Trim(r.word(i), "{}"), "$.")
 	return !strings.ContainsAny(s, " =") && secretName(s)
-}
-
-// jsonMember hides what belongs to a literal that names a secret: doc->>'token'
-// = 'x', json_set(doc, '$.token', 'x').
-func (r *sqlRedactor) jsonMember(i int) {
-	if r.is(i-1, ">") {
-		r.assigned(i + 1)
-		return
-	}
-	if !r.is(i+1, ",") || r.at(i+2) != sqlString {
-		return
-	}
-	depth := 0
-	for k := i - 1; k > max(0, i-200); k-- {
-		switch {
-		case r.is(k, ")"):
-			depth++
-		case r.is(k, "(") && depth > 0:
-			depth--
-		case r.is(k, "("):
-			r.hide[i+2] = strings.Contains(strings.ToLower(r.word(k-1)), "json")
-			return
-		}
-	}
 }
 
 // text writes the statement with what is to be hidden replaced. Other literals
@@ -272,7 +251,7 @@ func (r *sqlRedactor) text() string {
 			is = redacted("sql")
 		case t.kind == sqlString || t.kind == sqlComment:
 			if inner := body[t.open : len(body)-t.close]; mentionsSecret(strings.ToLower(inner)) {
-				is = body[:t.open] + redactPairs(inner) + body[len(body)-t.close:]
+				is = body[:t.open] + redactPlain(inner) + body[len(body)-t.close:]
 			}
 		}
 		if is != body {

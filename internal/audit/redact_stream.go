@@ -25,7 +25,48 @@ func (r *Redactor) Settled(text string) int {
 	if word := text[last:]; len(word) < mostUnsettled && r.startsToken(word) {
 		settled = last
 	}
-	return min(settled, secretNameIn(text))
+	return min(settled, secretNameIn(text), openBlock(text))
+}
+
+// openBlock returns where in text the lines begin that say of the lines that are
+// still coming that they hold secrets, or the length of text: the head of a
+// table, a name in YAML with its value below. They end with a blank line.
+func openBlock(text string) int {
+	at := max(0, len(text)-mostUnsettled)
+	if i := strings.LastIndex(text[at:], "\n\n"); i >= 0 {
+		at += i + 2
+	}
+	for line := range strings.Lines(text[at:]) {
+		if !strings.HasSuffix(line, "\n") && opensLine(line) { // and is not complete
+			return at
+		}
+		if mentionsSecret(strings.ToLower(line)) && (opensBlock(line) || newGridHead(line).sep != 0) {
+			return at
+		}
+		at += len(line)
+	}
+	return len(text)
+}
+
+// opensLine reports whether the start of a line may become the head of a table,
+// an element of XML, or the name of a setting: name: x.
+func opensLine(line string) bool {
+	if strings.ContainsAny(line, "|\t") || strings.LastIndexByte(line, '<') > strings.LastIndexByte(line, '>') {
+		return true
+	}
+	name, _, named := strings.Cut(strings.TrimLeft(line, " -"), ":")
+	return named && nameColumn(name) || name != "" && (strings.HasPrefix("name", name) || strings.HasPrefix("key", name))
+}
+
+// opensBlock reports whether a line names a secret whose value stands on the
+// lines below.
+func opensBlock(line string) bool {
+	head := strings.TrimRight(line, " \r\n")
+	if namedBefore(head + "\nvalue") {
+		return true
+	}
+	name, ok := strings.CutSuffix(strings.TrimRight(head, "+-|>"), ": ")
+	return ok && len(head) > len(name)+2 && secretName(name[nameStart(name):])
 }
 
 // startsToken reports whether more letters could make a token of word.
@@ -33,7 +74,7 @@ func (r *Redactor) startsToken(word string) bool {
 	if word == "" {
 		return false
 	}
-	if strings.ContainsAny(word, "0123456789-_:/=@+") {
+	if strings.ContainsAny(word, "0123456789-_:/=@+,<") {
 		return true
 	}
 	for i := range r.rules {

@@ -40,6 +40,12 @@ func TestStreamHidesSecrets(t *testing.T) {
 		{"The token is " + jwt() + ".", "dozjgNry"},
 		{"It connects to postgres://app:S3cr3t-x9@10.0.0.5/x today.", secret},
 		{"Run UPDATE users SET password = 'S3cr3t-x9' WHERE id = 1 then.", secret},
+		{"The password for the shop is S3cr3t-x9 now.", secret},
+		{"Here:\n\n| id | password |\n|---|---|\n| 1 | none |\n| 2 | S3cr3t-x9 |\n\nThat is all.", secret},
+		{"id,name,password\n1,bob,none\n2,eve,S3cr3t-x9\n\nThat is all.", secret},
+		{"auth_token: |\n  S3cr3t-x8\n  S3cr3t-x9\nnext: 1\n", secret},
+		{"- name: DB_PASSWORD\n  value: S3cr3t-x9\n", secret},
+		{"<password>S3cr3t-x9</password>", secret},
 		{"-----BEGIN RSA PRIVATE" + " KEY-----\nMIIEpAIBAAKCAQEA\nabc\n-----END RSA PRIVATE" + " KEY-----\nthat is it", "MIIEpAI"},
 	} {
 		if !strings.Contains(tt.text, tt.leak) {
@@ -62,7 +68,7 @@ func TestStreamFlows(t *testing.T) {
 	for _, text := range []string{
 		"There are four departments. Sales has the most people, and shipping the fewest.",
 		"研发部人数最多，其次是销售部。", "Hello", "one", "Let me ", "It is done",
-		"The author passed the exam.",
+		"The author passed the exam.", "One, two, and three.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n",
 	} {
 		if got := stream(r, letters(text)...); got != text {
 			t.Errorf("%q became %q", text, got)
