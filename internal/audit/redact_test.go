@@ -283,6 +283,7 @@ func TestRedactionTakesTime(t *testing.T) {
 	for _, part := range []string{
 		"=", "是", "password=", "password=(", "'password',", "json('password','x',", "into t(password", "into ", "cookie=[REDACTED:", "--a ",
 		"[", "[[", "$a", "/*", "a://", "a:b@", "-----BEGIN PRIVATE KEY-----", "identified by ", "\\", "\"", "mysql ", "1 ", "+1 ", "eyJaaaaaaaa.",
+		"password ", "<password>", "a,password\n", "password:|", "password: |\n ", "name: password\nvalue: ", "crypt(", "name='password',", "sudo -a -p ",
 	} {
 		for _, prefix := range []string{"", "select pass "} {
 			small := took(prefix + strings.Repeat(part, size/len(part)))
