@@ -36,7 +36,7 @@ func viewLog(ctx context.Context, p process, c Config) (*audit.View, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := audit.OpenView(ctx, c.storage(""), audit.VerifyOptions{Keys: keys})
+	v, err := audit.OpenView(ctx, c.storage(""), audit.VerifyOptions{Keys: keys, Profile: c.Data.Profile})
 	if err != nil {
 		return nil, usageError("%w", err)
 	}

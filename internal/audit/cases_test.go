@@ -50,9 +50,11 @@ func saved(t *testing.T, s audittest.Scene) []audit.Saved {
 // records alone, with the checkpoint beside them, and with those saved
 // elsewhere.
 func TestCases(t *testing.T) {
+	t.Parallel()
 	scene := audittest.New(t, 0)
 	for _, c := range audittest.Cases() {
 		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
 			s := scene.Copy(t)
 			c.Commit(t, s)
 			alone := filepath.Join(s.Base, "alone")
@@ -86,16 +88,26 @@ func TestCases(t *testing.T) {
 
 // TestSegmentCases is TestCases for a log in several files.
 func TestSegmentCases(t *testing.T) {
+	t.Parallel()
 	scene := audittest.New(t, 2000)
 	for _, c := range audittest.Segments() {
 		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
 			s := scene.Copy(t)
 			c.Commit(t, s)
 			rep, err := audit.VerifyDir(t.Context(), s.Dir(), audit.VerifyOptions{Keys: verifiers(t, s)})
 			if err != nil || kinds(rep) != c.Folder || rep.ExitCode() != c.Exit {
 				t.Errorf("%q exit %d, want %q exit %d\n%v %v", kinds(rep), rep.ExitCode(), c.Folder, c.Exit, rep.Faults, err)
 			}
+			elsewhere := s.Copy(t)
 			opens(t, s, c)
+			if err := os.Remove(filepath.Join(elsewhere.Dir(), "checkpoint")); err != nil {
+				t.Fatal(err)
+			}
+			rep, err = audit.VerifyDir(t.Context(), elsewhere.Dir(), audit.VerifyOptions{Keys: verifiers(t, s), Checkpoints: saved(t, s)})
+			if err != nil || kinds(rep) != c.Saved {
+				t.Errorf("saved checkpoints: %q, want %q\n%v %v", kinds(rep), c.Saved, rep.Faults, err)
+			}
 		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -15,6 +16,7 @@ import (
 type chain struct {
 	report  Report
 	keys    []string // that record 0 may name; none: any
+	profile string   // that record 0 must be of; empty: any
 	prev    []byte   // record_hash of the last line, as claimed
 	first   []byte   // profile of record 0, as it stands
 	last    []byte   // ts of the last line
@@ -108,6 +110,9 @@ func (c *chain) follow(f facts) bool {
 // created checks record 0.
 func (c *chain) created(f facts) {
 	c.first = append(c.first, f.profile...)
+	if want := strconv.Quote(c.profile); c.profile != "" && string(c.first) != want {
+		c.report.add(0, faultOrigin, fmt.Sprintf("the log is of profile %s, not %s", c.first, want))
+	}
 	if string(f.kind) != `"`+string(LogCreated)+`"` || json.Unmarshal(f.args, &c.birth) != nil || c.birth.Key == "" {
 		c.report.add(0, faultCreated, "record 0 does not say which log this is")
 		return

@@ -62,6 +62,7 @@ func appendUntilKilled(dir string) error {
 // TestKilled kills a process that appends, again and again: what it had
 // acknowledged is there, each record once, and the next process goes on.
 func TestKilled(t *testing.T) {
+	t.Parallel()
 	rounds := 8
 	if testing.Short() {
 		rounds = 2

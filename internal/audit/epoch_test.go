@@ -72,6 +72,23 @@ func TestKeyOfTheDay(t *testing.T) {
 	}
 }
 
+// TestClockSetBack: the numbers say what came first, and that the times do not is
+// noted and no fault.
+func TestClockSetBack(t *testing.T) {
+	cfg, c := days(t)
+	l := mustOpen(t, cfg)
+	a := mustAppend(t, l, intent(1))
+	c.at = c.at.Add(-time.Hour)
+	b := mustAppend(t, l, intent(2))
+	if b.Seq != a.Seq+1 || b.Time >= a.Time {
+		t.Errorf("record %d at %s, then %d at %s", a.Seq, a.Time, b.Seq, b.Time)
+	}
+	rep, err := l.Verify(t.Context())
+	if err != nil || !rep.OK() || len(rep.Notes) != 1 || rep.Notes[0].What != lintClock || rep.Notes[0].Seq != b.Seq {
+		t.Errorf("verify: %+v, %v", rep, err)
+	}
+}
+
 // TestOldEpochSealedAgain is CVE-2023-31439 done to us: who holds today's key
 // rewrites what was sealed with yesterday's.
 func TestOldEpochSealedAgain(t *testing.T) {
@@ -150,6 +167,7 @@ func sealLines(tb testing.TB, cfg Config, k key, lines []string) {
 // TestKeyRenewalDies stops a renewal at each of the things that it asks of the
 // disk: the next start finds one key, the one in force, and goes on.
 func TestKeyRenewalDies(t *testing.T) {
+	t.Parallel()
 	for nth := 1; ; nth++ {
 		cfg, c := days(t)
 		broken := &failing{}

@@ -168,8 +168,8 @@ func (l *Log) LastSeq() uint64 { return l.Len() - 1 }
 // Origin returns the name of the log: datamind.local/<install id>/<profile>.
 func (l *Log) Origin() string { return l.id.Origin }
 
-// Key returns the log's first verifier key, the one that record 0 names; see
-// [Log.Epochs] for those after it.
+// Key returns the log's first verifier key, the one that record 0 names; those
+// after it are in [Report.Epochs] of [Log.Verify].
 func (l *Log) Key() string { return l.id.Key }
 
 // Checkpoint returns the newest checkpoint. It covers every record that was

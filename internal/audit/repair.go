@@ -30,7 +30,7 @@ var ErrSealed = errors.New("sealed records are missing or changed; that can't be
 // [Open] refuses, from the first bad line on, and has a [LogRecovered] record
 // say so. It does that only where nothing of it was ever sealed.
 func RepairTail(ctx context.Context, cfg Config) (Repair, error) {
-	cut, err := cutTail(ctx, cfg.Dir)
+	cut, err := cutTail(ctx, cfg.Dir, cfg.Profile)
 	if err != nil {
 		return Repair{}, fmt.Errorf("repair audit log: %w", err)
 	}
@@ -45,7 +45,7 @@ func RepairTail(ctx context.Context, cfg Config) (Repair, error) {
 
 // cutTail finds the first bad line and moves it out of the log, with what is
 // behind it.
-func cutTail(ctx context.Context, dir string) (_ Repair, err error) {
+func cutTail(ctx context.Context, dir, profile string) (_ Repair, err error) {
 	held, err := lock(dir)
 	if err != nil {
 		return Repair{}, err
@@ -57,7 +57,7 @@ func cutTail(ctx context.Context, dir string) (_ Repair, err error) {
 	}
 	defer func() { err = errors.Join(err, closeAll(files)) }()
 	var ends []int64 // over all segments
-	o := VerifyOptions{Checkpoints: own, line: func(_ uint64, f facts, _ []tlog.Hash) {
+	o := VerifyOptions{Checkpoints: own, Profile: profile, line: func(_ uint64, f facts, _ []tlog.Hash) {
 		last := int64(0)
 		if len(ends) > 0 {
 			last = ends[len(ends)-1]

@@ -22,6 +22,9 @@ type VerifyOptions struct {
 	// keys/audit.vkey. None: whatever it names.
 	Keys []string
 
+	// Profile is whose log it must be. Empty: whatever record 0 says.
+	Profile string
+
 	// Checkpoints are signed notes that were kept elsewhere. Each must be this
 	// log's, and the log must agree with it.
 	Checkpoints []Saved
@@ -65,7 +68,7 @@ type part struct {
 
 func verify(ctx context.Context, parts []part, o VerifyOptions) (Report, error) {
 	start := time.Now()
-	c := chain{keys: o.Keys, roots: map[uint64]tlog.Hash{}}
+	c := chain{keys: o.Keys, profile: o.Profile, roots: map[uint64]tlog.Hash{}}
 	seals := parseSeals(&c, o.Checkpoints)
 	err := c.readAll(ctx, parts, o)
 	if err == nil {

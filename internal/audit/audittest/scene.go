@@ -26,6 +26,8 @@ import (
 type Scene struct {
 	Base  string   // the base directory, with storage and keys
 	Saved []string // files of checkpoints that were kept outside of it, oldest first
+
+	redactor *audit.Redactor // made once: it takes its time
 }
 
 // Dir is the log's folder.
@@ -39,7 +41,7 @@ func (s Scene) Verifiers() string { return filepath.Join(s.Base, "keys", "audit.
 
 // Config opens the log.
 func (s Scene) Config() audit.Config {
-	return audit.Config{Dir: s.Dir(), KeyDir: filepath.Join(s.Base, "keys"), Profile: "default"}
+	return audit.Config{Dir: s.Dir(), KeyDir: filepath.Join(s.Base, "keys"), Profile: "default", Redactor: s.redactor}
 }
 
 // Records of a scene, and the sizes at which checkpoints were saved.
@@ -53,7 +55,11 @@ const (
 func New(tb testing.TB, segmentBytes int64) Scene {
 	tb.Helper()
 	dir := tb.TempDir()
-	s := Scene{Base: filepath.Join(dir, "base")}
+	redactor, err := audit.NewRedactor(false)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	s := Scene{Base: filepath.Join(dir, "base"), redactor: redactor}
 	cfg := s.Config()
 	cfg.SegmentBytes = segmentBytes
 	l, err := audit.Open(tb.Context(), cfg)
@@ -97,7 +103,7 @@ func record(i int) audit.Record {
 // Copy copies the scene, so that something can be done to it.
 func (s Scene) Copy(tb testing.TB) Scene {
 	tb.Helper()
-	to := Scene{Base: tb.TempDir(), Saved: s.Saved}
+	to := Scene{Base: tb.TempDir(), Saved: s.Saved, redactor: s.redactor}
 	if err := os.CopyFS(to.Base, os.DirFS(s.Base)); err != nil {
 		tb.Fatal(err)
 	}
