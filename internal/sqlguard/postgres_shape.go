@@ -122,7 +122,7 @@ func pgBelow(m proto.Message, visit func(proto.Message) bool) {
 }
 
 func pgVisit(v reflect.Value, visit func(proto.Message) bool) bool {
-	m, ok := v.Interface().(proto.Message)
+	m, ok := reflect.TypeAssert[proto.Message](v)
 	if !ok {
 		panic("no message: " + v.Type().String())
 	}

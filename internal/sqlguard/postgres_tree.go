@@ -116,7 +116,7 @@ func (d *pgReader) list(f *pgField, v reflect.Value) {
 	if d.take(']') {
 		return
 	}
-	nodes, ok := v.Addr().Interface().(*[]*pgquery.Node) // nearly all are
+	nodes, ok := reflect.TypeAssert[*[]*pgquery.Node](v.Addr()) // nearly all are
 	for !d.failed {
 		if ok {
 			n := &pgquery.Node{}

@@ -95,8 +95,15 @@ func TestPostgresTreeBroken(t *testing.T) {
 		}
 	}
 	for _, change := range [][2]string{
-		{`"A_Const"`, `"B_Const"`}, {"SETOP_NONE", "SETOP_SOME"}, {"170007", "1700070000000"}, {"170007", "-"},
-		{`[{"Res`, `[ {"Res`}, {`}],"limit`, `},],"limit`}, {`\u003e`, `\u003`}, {`"LIMIT_OPTION_DEFAULT"`, "1"}, {`]}`, `]},`},
+		{`"A_Const"`, `"B_Const"`},
+		{"SETOP_NONE", "SETOP_SOME"},
+		{"170007", "1700070000000"},
+		{"170007", "-"},
+		{`[{"Res`, `[ {"Res`},
+		{`}],"limit`, `},],"limit`},
+		{`\u003e`, `\u003`},
+		{`"LIMIT_OPTION_DEFAULT"`, "1"},
+		{`]}`, `]},`},
 	} {
 		if text := strings.Replace(whole, change[0], change[1], 1); text == whole || read(text) {
 			t.Errorf("%s for %s: was read", change[1], change[0])
