@@ -65,6 +65,7 @@ func TestE2E(t *testing.T) {
 	}{
 		{"question", e2eQuestion},
 		{"confirm and cancel", e2eConfirmAndCancel},
+		{"undo", e2eUndo},
 		{"keyboard", e2eKeyboard},
 		{"blocked", e2eBlocked},
 		{"reload and second tab", e2eReloadAndSecondTab},
