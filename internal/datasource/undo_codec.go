@@ -94,7 +94,9 @@ func (im *Images) UnmarshalBinary(data []byte) error {
 	r := imageReader{data: data[len(imagesMagic):]}
 	var tables []TableImage
 	for range r.count() {
-		tables = append(tables, r.table())
+		if tables = append(tables, r.table()); r.failed {
+			return errImages
+		}
 	}
 	if r.failed || len(r.data) > 0 {
 		return errImages
@@ -114,12 +116,14 @@ func (r *imageReader) table() TableImage {
 	for range r.count() {
 		t.Columns = append(t.Columns, r.text())
 	}
+	isKey := make([]bool, len(t.Columns))
 	for range r.count() {
 		k := r.count()
-		if k >= len(t.Columns) || slices.Contains(t.Key, k) {
+		if k >= len(t.Columns) || isKey[k] {
 			r.fail()
 			return t
 		}
+		isKey[k] = true
 		t.Key = append(t.Key, k)
 	}
 	for range r.count() {
