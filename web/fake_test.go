@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -103,7 +104,7 @@ func (f *fakeChat) Withdraw(ctx context.Context, user, session string) error {
 }
 
 func (f *fakeChat) Undo(ctx context.Context, user, id string, record uint64, lang string) (agent.Turn, error) {
-	return agent.Turn{ID: testTurn, Session: testSession}, f.note(ctx, "undo", user, id, fmt.Sprint(record), lang)
+	return agent.Turn{ID: testTurn, Session: testSession}, f.note(ctx, "undo", user, id, strconv.FormatUint(record, 10), lang)
 }
 
 func (f *fakeChat) Stop(ctx context.Context, user, session string) error {

@@ -41,7 +41,7 @@ type app struct {
 // the program: a server without its guard or its log is none.
 func build(ctx context.Context, c Config, log *slog.Logger, redactor *audit.Redactor) (_ *app, err error) {
 	a := &app{cfg: c, log: log, redactor: redactor}
-	defer func() {
+	defer func() { //nolint:contextcheck // closing is not cut short by the end that causes it
 		if err != nil {
 			err = errors.Join(err, a.close())
 		}
@@ -55,7 +55,7 @@ func build(ctx context.Context, c Config, log *slog.Logger, redactor *audit.Reda
 	if err := a.recordSwitches(ctx); err != nil {
 		return nil, err
 	}
-	if err := a.feedWitness(); err != nil {
+	if err := a.feedWitness(); err != nil { //nolint:contextcheck // it lives as long as the app
 		return nil, err
 	}
 	if a.store, err = store.Open(ctx, c.storage("datamind.db"), store.WithSecrets(redactor, c.path("keys", "store.key"))); err != nil {

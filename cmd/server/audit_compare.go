@@ -69,9 +69,17 @@ func (m *comparison) compare(want store.Record) {
 		return
 	}
 	for _, f := range []struct{ name, got, want string }{
-		{"record_hash", got.Hash, want.Hash}, {"kind", got.Kind, want.Kind}, {"session_id", got.Session, want.Session}, {"turn_id", got.Turn, want.Turn},
-		{"call_id", got.Call, want.Call}, {"approval_id", got.Approval, want.Approval}, {"tool", got.Tool, want.Tool}, {"hook", got.Hook, want.Hook},
-		{"decision", got.Decision, want.Decision}, {"actor", got.Actor, want.Actor}, {"ts", micros(got.At), micros(want.At)},
+		{"record_hash", got.Hash, want.Hash},
+		{"kind", got.Kind, want.Kind},
+		{"session_id", got.Session, want.Session},
+		{"turn_id", got.Turn, want.Turn},
+		{"call_id", got.Call, want.Call},
+		{"approval_id", got.Approval, want.Approval},
+		{"tool", got.Tool, want.Tool},
+		{"hook", got.Hook, want.Hook},
+		{"decision", got.Decision, want.Decision},
+		{"actor", got.Actor, want.Actor},
+		{"ts", micros(got.At), micros(want.At)},
 	} {
 		if f.got != f.want {
 			m.differs(seq, "%s is %q in the log, %q in the database", f.name, f.want, f.got)
@@ -118,7 +126,7 @@ func (m *comparison) follow(r store.Record) {
 		delete(m.open, key)
 	case audit.UserConfirm, audit.UserCancel, audit.ApprovalExpired:
 		m.decided[r.Approval] = decision{r.Seq, r.Decision, r.Session}
-	case audit.LogCreated, audit.HookDecision, audit.ConfigChanged, audit.LogRecovered, audit.KeyRotated:
+	case audit.LogCreated, audit.HookDecision, audit.ConfigChanged, audit.LogRecovered, audit.LogImported, audit.KeyRotated:
 	}
 }
 

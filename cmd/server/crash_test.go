@@ -37,7 +37,7 @@ const (
 // within is how long after a moment the server is killed at most. Behind thinking
 // and running comes a statement that takes its time, under the preview as well.
 func (m moment) within() time.Duration {
-	return [...]time.Duration{4, 500, 40, 30, 5, 200, 200, 300}[m] * time.Millisecond
+	return time.Duration([...]int64{4, 500, 40, 30, 5, 200, 200, 300}[m]) * time.Millisecond
 }
 
 func (m moment) String() string {

@@ -54,7 +54,7 @@ func follow(ctx context.Context, l *audit.Log, db *store.DB, log *slog.Logger) (
 	if f.fault != nil {
 		log.ErrorContext(ctx, "the audit log can't be searched", slog.Any("err", f.fault))
 		close(f.done)
-		return f, nil
+		return f, nil //nolint:nilerr // pages say it; the server does without
 	}
 	go f.run(ctx)
 	return f, nil

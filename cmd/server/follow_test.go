@@ -82,32 +82,34 @@ func mustStore(t *testing.T, dir string) *store.DB {
 }
 
 // followed makes a log of n records and a store beside it.
-func followed(t testing.TB, n int) (*audit.Log, *store.DB) {
-	t.Helper()
-	dir := t.TempDir()
-	l, err := audit.Open(t.Context(), audit.Config{Dir: dir, KeyDir: filepath.Join(dir, "keys"), Profile: "default"})
+func followed(tb testing.TB, n int) (*audit.Log, *store.DB) {
+	tb.Helper()
+	tb.Helper()
+	dir := tb.TempDir()
+	l, err := audit.Open(tb.Context(), audit.Config{Dir: dir, KeyDir: filepath.Join(dir, "keys"), Profile: "default"})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	db, err := store.Open(t.Context(), filepath.Join(dir, "datamind.db"))
+	db, err := store.Open(tb.Context(), filepath.Join(dir, "datamind.db"))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() { _, _ = l.Close(), db.Close() })
-	appendIntents(t, l, n)
+	tb.Cleanup(func() { _, _ = l.Close(), db.Close() })
+	appendIntents(tb, l, n)
 	return l, db
 }
 
 // appendIntents appends n records, many at a time.
-func appendIntents(t testing.TB, l *audit.Log, n int) {
-	t.Helper()
+func appendIntents(tb testing.TB, l *audit.Log, n int) {
+	tb.Helper()
+	tb.Helper()
 	const at = 64
 	errs := make(chan error, at)
 	for w := range at {
 		go func() {
 			var err error
 			for i := w; i < n && err == nil; i += at {
-				_, err = l.Append(t.Context(), audit.Record{
+				_, err = l.Append(tb.Context(), audit.Record{
 					Kind: audit.ToolIntent, Actor: "agent", Decision: "allow", Tool: "db_query_sql", Session: fmt.Sprintf("ses_%d", i/10), Call: fmt.Sprint("c", i),
 					Args: json.RawMessage(fmt.Sprintf(`{"sql":"SELECT name, city FROM employees WHERE id = %d AND city = '上海'"}`, i)),
 				})
@@ -117,7 +119,7 @@ func appendIntents(t testing.TB, l *audit.Log, n int) {
 	}
 	for range at {
 		if err := <-errs; err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 func TestApprovalReports(t *testing.T) {
 	t.Parallel()
 	onPaths(t, func(t *testing.T, w way) {
+		t.Helper()
 		k := serveTalk(t, w.environ)
 		for _, report := range []struct {
 			name string
@@ -226,6 +227,7 @@ func testResumedInTime(t *testing.T, k *talk, w way) {
 func TestUnansweredIsDenied(t *testing.T) {
 	t.Parallel()
 	onPaths(t, func(t *testing.T, w way) {
+		t.Helper()
 		k := serveTalk(t, w.with("DATAMIND__AGENT__ASK_TIMEOUT_S=2"), append(w.asks(query("p1", fire)), says("Then not."))...)
 		session := k.open(t)
 		s := k.stream(t, session, 0)
@@ -256,6 +258,7 @@ func TestUnansweredIsDenied(t *testing.T) {
 func TestApprovalsAcrossProcesses(t *testing.T) {
 	t.Parallel()
 	onPaths(t, func(t *testing.T, w way) {
+		t.Helper()
 		dir := t.TempDir()
 		db := filepath.Join(dir, "staff.db")
 		makeStaff(t, db)

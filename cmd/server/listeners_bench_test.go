@@ -126,7 +126,8 @@ func listen(b *testing.B, address string) *bufio.Scanner {
 	}
 	lines := bufio.NewScanner(conn)
 	lines.Buffer(make([]byte, 0, 1<<10), 1<<20)
-	for lines.Scan() && lines.Text() != "" {
+	for header := true; header; header = lines.Scan() && lines.Text() != "" {
+		continue
 	}
 	if err := lines.Err(); err != nil {
 		b.Fatal(err)

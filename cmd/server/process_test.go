@@ -12,37 +12,40 @@ import (
 )
 
 // spawnProcess starts the server in a process of its own.
-func spawnProcess(t testing.TB, dir string, environ ...string) (*product, *os.Process) {
-	t.Helper()
-	return spawn(t, dir, processOf(t, dir, environ, "serve"))
+func spawnProcess(tb testing.TB, dir string, environ ...string) (*product, *os.Process) {
+	tb.Helper()
+	tb.Helper()
+	return spawn(tb, dir, processOf(tb, dir, environ, "serve"))
 }
 
 // spawn starts a server by a command of its own.
-func spawn(t testing.TB, dir string, cmd *exec.Cmd) (*product, *os.Process) {
-	t.Helper()
+func spawn(tb testing.TB, dir string, cmd *exec.Cmd) (*product, *os.Process) {
+	tb.Helper()
+	tb.Helper()
 	cmd.Stderr = os.Stderr
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
-	return &product{url: readURL(t, stdout), dir: dir, client: newClient()}, cmd.Process
+	return &product{url: readURL(tb, stdout), dir: dir, client: newClient()}, cmd.Process
 }
 
 // processOf is the program as a process, with its data in dir.
-func processOf(t testing.TB, dir string, environ []string, args ...string) *exec.Cmd {
-	t.Helper()
+func processOf(tb testing.TB, dir string, environ []string, args ...string) *exec.Cmd {
+	tb.Helper()
+	tb.Helper()
 	self, err := os.Executable()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), self)
+	cmd := exec.CommandContext(tb.Context(), self)
 	cmd.Args = append([]string{"datamind"}, args...) // the name under which TestMain runs the program
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), append([]string{"DATAMIND__HTTP__ADDR=127.0.0.1:0", "DATAMIND__LOG__LEVEL=error"}, environ...)...)
@@ -77,15 +80,16 @@ func processorTime(t *testing.T, pid int) time.Duration {
 }
 
 // memory is what a process has of main memory, in bytes: now and at most.
-func memory(t testing.TB, pid int) (now, peak int64) {
-	t.Helper()
-	for line := range strings.Lines(readProc(t, pid, "status")) {
+func memory(tb testing.TB, pid int) (now, peak int64) {
+	tb.Helper()
+	tb.Helper()
+	for line := range strings.Lines(readProc(tb, pid, "status")) {
 		name, value, _ := strings.Cut(line, ":")
 		var kib int64
 		switch name {
 		case "VmRSS", "VmHWM":
 			if _, err := fmt.Sscan(value, &kib); err != nil {
-				t.Fatal(err)
+				tb.Fatal(err)
 			}
 		}
 		switch name {
@@ -100,11 +104,12 @@ func memory(t testing.TB, pid int) (now, peak int64) {
 
 // readProc reads a file about a process. Where the system has none it skips the
 // test.
-func readProc(t testing.TB, pid int, name string) string {
-	t.Helper()
+func readProc(tb testing.TB, pid int, name string) string {
+	tb.Helper()
+	tb.Helper()
 	data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), name))
 	if err != nil {
-		t.Skipf("this system does not tell what a process uses: %v", err)
+		tb.Skipf("this system does not tell what a process uses: %v", err)
 	}
 	return string(data)
 }

@@ -73,13 +73,14 @@ func serveProductTo(t *testing.T, dir string, also io.Writer, environ ...string)
 func newClient() *http.Client { return &http.Client{Timeout: patience} }
 
 // readURL reads the address that a server prints when it is ready.
-func readURL(t testing.TB, stdout io.Reader) string {
-	t.Helper()
+func readURL(tb testing.TB, stdout io.Reader) string {
+	tb.Helper()
+	tb.Helper()
 	lines := bufio.NewReader(stdout)
 	for {
 		line, err := lines.ReadString('\n')
 		if err != nil {
-			t.Fatalf("the server ended before it was ready: %v", err)
+			tb.Fatalf("the server ended before it was ready: %v", err)
 		}
 		if i := strings.Index(line, "http://"); i >= 0 {
 			go func() { _, _ = io.Copy(io.Discard, lines) }()

@@ -20,8 +20,10 @@ func TestConfirmIsJudgedAgain(t *testing.T) {
 	}{
 		{"a trigger deletes more", fire, "CREATE TABLE pay (staff INTEGER); INSERT INTO pay VALUES (20), (40);" +
 			"CREATE TRIGGER t AFTER DELETE ON staff BEGIN DELETE FROM pay WHERE staff = old.id; END", "requires_confirmation", "status = 'left'"},
-		{"a trigger writes elsewhere", update, "CREATE TABLE seen (id INTEGER); CREATE TRIGGER t AFTER UPDATE ON staff BEGIN INSERT INTO seen VALUES (new.id); END",
-			"requires_confirmation", "id = 20 AND note IS NULL"},
+		{
+			"a trigger writes elsewhere", update, "CREATE TABLE seen (id INTEGER); CREATE TRIGGER t AFTER UPDATE ON staff BEGIN INSERT INTO seen VALUES (new.id); END",
+			"requires_confirmation", "id = 20 AND note IS NULL",
+		},
 		{"the column is gone", "UPDATE staff SET note = 'x', status = 'x' WHERE id = 20", "ALTER TABLE staff DROP COLUMN note", "denied", "id = 20 AND status = 'left'"},
 		{"the table is a view by now", "DELETE FROM staff WHERE id = 20", "ALTER TABLE staff RENAME TO people; CREATE VIEW staff AS SELECT * FROM people", "denied", "id = 20"},
 	} {

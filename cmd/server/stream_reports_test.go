@@ -48,7 +48,7 @@ var streamWants = map[string]streamWant{
 }
 
 // TestStreamReports has the model's server send each report's own chunks.
-func TestStreamReports(t *testing.T) {
+func TestStreamReports(t *testing.T) { //nolint:tparallel // the reports share one conversation partner, in their order
 	t.Parallel()
 	k := serveTalk(t, nil)
 	execIn(t, k.db, `CREATE TABLE a (x); INSERT INTO a VALUES (1), (2); CREATE TABLE b (x); INSERT INTO b VALUES (1), (2), (3); CREATE TABLE t (x)`)

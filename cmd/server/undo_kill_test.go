@@ -16,7 +16,7 @@ const undoKills = 6
 func TestUndoKilled(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // moments of a test
+	random := rand.New(rand.NewPCG(seed, 0))
 	dir := t.TempDir()
 	const rows = 40
 	p, kill := spawnProduct(t, dir)

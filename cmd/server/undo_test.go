@@ -266,7 +266,7 @@ func TestUndoCorners(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = resp.Body.Close()
-	if resp.StatusCode != 200 || !strings.HasSuffix(resp.Request.URL.Path, session) {
+	if resp.StatusCode != http.StatusOK || !strings.HasSuffix(resp.Request.URL.Path, session) {
 		t.Errorf("the form led to %s: %d", resp.Request.URL, resp.StatusCode)
 	}
 	k.stopTurns(t, session)

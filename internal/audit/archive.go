@@ -88,8 +88,10 @@ func WriteArchive(ctx context.Context, w io.Writer, v *View, o ArchiveOptions) e
 		name string
 		data []byte
 	}{
-		{archiveReadme, fmt.Appendf(nil, archiveText, s.Origin, s.From, s.To-1, c.Size)}, {archiveKey, []byte(v.report.Key + "\n")},
-		{archiveNote, c.Note}, {archiveRange, append(where, '\n')},
+		{archiveReadme, fmt.Appendf(nil, archiveText, s.Origin, s.From, s.To-1, c.Size)},
+		{archiveKey, []byte(v.report.Key + "\n")},
+		{archiveNote, c.Note},
+		{archiveRange, append(where, '\n')},
 	} {
 		if err := addFile(t, f.name, at, int64(len(f.data)), func(w io.Writer) error { _, err := w.Write(f.data); return err }); err != nil {
 			return err

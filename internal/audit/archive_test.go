@@ -52,8 +52,8 @@ func TestArchive(t *testing.T) {
 	}
 	_, other := written(t, 1)
 	otherKey := readLines(t, other)[0]
-	otherKey = otherKey[strings.Index(otherKey, `"vkey":"`)+8:]
-	otherKey = otherKey[:strings.Index(otherKey, `"`)]
+	_, otherKey, _ = strings.Cut(otherKey, `"vkey":"`)
+	otherKey, _, _ = strings.Cut(otherKey, `"`)
 	part := archived(t, cfg, ArchiveOptions{From: 3, To: 9})
 	for name, c := range map[string]struct {
 		file []byte

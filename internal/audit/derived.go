@@ -31,15 +31,6 @@ func openDerived(d disk, dir, name string) (*derived, error) {
 	return &derived{f: f}, nil
 }
 
-// size returns how long the file is, good or not.
-func (d *derived) size() (int64, error) {
-	info, err := d.f.Stat()
-	if err != nil {
-		return 0, err
-	}
-	return info.Size(), nil
-}
-
 // keep takes the first n bytes for good, and forgets the rest.
 func (d *derived) keep(n int64) error {
 	d.mu.Lock()

@@ -50,7 +50,7 @@ type Log struct {
 
 	followed followed
 
-	watch  context.Context // of the check that goes on behind an open log
+	watch  context.Context //nolint:containedctx // of the check that goes on behind an open log
 	cancel context.CancelFunc
 	checks sync.WaitGroup
 

@@ -123,7 +123,7 @@ func (c *chain) take(k *chunk, o VerifyOptions) {
 
 // A chunkReader cuts segments into chunks.
 type chunkReader struct {
-	ctx               context.Context
+	ctx               context.Context //nolint:containedctx // of the one reading that it is made for
 	free, work, order chan *chunk
 }
 

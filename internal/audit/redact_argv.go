@@ -10,7 +10,7 @@ func argvRules() []rule {
 		{name: "argv", gates: []string{"mysql", "mariadb"}, expr: `\b(?:mysql|mariadb)[\w\-]*` + upTo + `-p['"]?([^\s'"]+)`},
 		{name: "argv", gates: []string{"curl "}, expr: `\bcurl` + upTo + `(?:-u|--user)[ =]?['"]?[^\s:'"]+:([^\s'"]+)`},
 		{name: "argv", gates: []string{"sshpass"}, expr: `\bsshpass\s+-p\s*['"]?([^\s'"]+)`},
-		{name: "argv", gates: []string{"sqlcmd", "osql", "mosquitto_"}, expr: `\b(?:sqlcmd|osql|mosquitto_[ps]ub)` + upTo + `-P\s*['"]?([^\s'"]+)`},
+		{name: "argv", gates: []string{"sqlcmd", "osql", "mosquito_"}, expr: `\b(?:sqlcmd|osql|mosquito_[ps]ub)` + upTo + `-P\s*['"]?([^\s'"]+)`},
 		{name: "argv", gates: []string{"redis-cli"}, expr: `\bredis-cli` + upTo + `-a\s+['"]?([^\s'"]+)`},
 		{name: "argv", gates: []string{"ldap"}, expr: `\bldap[a-z]+` + upTo + `-w\s+['"]?([^\s'"]+)`},
 		{name: "argv", gates: []string{"mongo"}, expr: `\bmongo[a-z]*` + upTo + `-p\s+['"]?([^\s'"]+)`},
@@ -71,7 +71,7 @@ func passwordFlag(program string) string {
 	switch name := program[strings.LastIndexByte(program, '/')+1:]; {
 	case name == "sshpass" || strings.HasPrefix(name, "mongo"):
 		return "-p"
-	case name == "sqlcmd" || name == "osql" || strings.HasPrefix(name, "mosquitto_"):
+	case name == "sqlcmd" || name == "osql" || strings.HasPrefix(name, "mosquito_"):
 		return "-P"
 	case name == "redis-cli":
 		return "-a"

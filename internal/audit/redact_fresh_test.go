@@ -25,6 +25,7 @@ type redactionCase struct {
 
 // redact runs the row through r and returns what went in and what came out.
 func (c *redactionCase) redact(t *testing.T, r *audit.Redactor) (in, out string) {
+	t.Helper()
 	if c.In[0] != '"' {
 		return string(c.In), string(r.JSON(c.In))
 	}
@@ -57,7 +58,7 @@ func TestFreshRedactions(t *testing.T) {
 			t.Fatalf("%v in %s", err, rows.Text())
 		}
 		in, out := c.redact(t, redactors[c.PII])
-		failed := false
+		var failed bool
 		if c.Secret == nil {
 			traps++
 			if failed = out != in; failed {

@@ -1,6 +1,9 @@
 package audit
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // redactGrid replaces the cells below secret names in tables that are text:
 // Markdown, what database clients print, CSV. A table ends with the first line
@@ -76,7 +79,7 @@ func newGridHead(line string) gridHead {
 // secretCells returns which cells of a row hold secrets.
 func (h *gridHead) secretCells(line string, row []gridCell) []int {
 	if n := h.cols.name; h.cols.value > n && n >= 0 && secretName(line[row[n].from:row[n].to]) {
-		return append(h.cols.secret[:len(h.cols.secret):len(h.cols.secret)], h.cols.value)
+		return append(slices.Clip(h.cols.secret), h.cols.value)
 	}
 	return h.cols.secret
 }

@@ -58,11 +58,11 @@ func TestKeywords(t *testing.T) {
 		k.add(w, i)
 	}
 	for text, want := range map[string]string{"": "", "a": "", "ab": "0", "xabcab": "01", "bab": "20", "zzz": "", "x": ""} {
-		got := ""
+		var tags []rune
 		for _, tag := range k.in(text) {
-			got += string(rune('0' + tag))
+			tags = append(tags, rune('0'+tag))
 		}
-		if got != want {
+		if got := string(tags); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}

@@ -17,7 +17,7 @@ func redactPairs(s string) string {
 	done := 0 // s[:done] is in out
 	for at := 0; at < len(s); at++ {
 		name, right, ok := pairAt(s, at, done)
-		if !ok || !secretName(name) && !(valueKey(name) && namedBefore(s[max(done, at-maxNameSpan):at])) {
+		if !ok || !secretName(name) && (!valueKey(name) || !namedBefore(s[max(done, at-maxNameSpan):at])) {
 			continue
 		}
 		from, to := pairValue(s, right, name)

@@ -151,7 +151,7 @@ func (r *sqlRedactor) assigned(i int) {
 			}
 		case depth == 0 && r.is(i, ",", ";", "and", "or", "where", "from", "order", "group", "limit", "returning", "on", "union", "then", "as"):
 			return
-		case r.at(i) == sqlString && !r.member(i) && !algorithm(r.word(i)) && !(plain && looksLikeWord(r.word(i))),
+		case r.at(i) == sqlString && !r.member(i) && !algorithm(r.word(i)) && (!plain || !looksLikeWord(r.word(i))),
 			i == first && r.at(i) == sqlNumber && r.tok[i].to-r.tok[i].from >= 4,
 			i == first && r.at(i) == sqlQuoted && !r.is(i+1, "."):
 			r.hide[i] = true

@@ -1,6 +1,9 @@
 package audit
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // farthest is how many tokens a call or a statement is followed for: the work
 // grows with the text and no faster.
@@ -119,10 +122,5 @@ func (c *insertColumns) takes(r *sqlRedactor, i, slot int) bool {
 	if slot == c.value && c.named {
 		return true
 	}
-	for _, n := range c.secret {
-		if n == slot {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(c.secret, slot)
 }

@@ -55,7 +55,7 @@ func opensLine(line string) bool {
 		return true
 	}
 	name, _, named := strings.Cut(strings.TrimLeft(line, " -"), ":")
-	return named && nameColumn(name) || name != "" && (strings.HasPrefix("name", name) || strings.HasPrefix("key", name))
+	return named && nameColumn(name) || name != "" && (startsWith("name", name) || startsWith(keyWord, name))
 }
 
 // opensBlock reports whether a line names a secret whose value stands on the
@@ -133,7 +133,7 @@ func secretNameIn(text string) int {
 		at += size + blank
 	}
 	rest := strings.TrimSpace(text[min(len(text), beforeAt+len(before)):])
-	if before != "" && strings.HasPrefix("key", rest) && secretName(before+"_key") { // API, and the key has not come yet
+	if before != "" && startsWith(keyWord, rest) && secretName(before+"_key") { // API, and the key has not come yet
 		return beforeAt
 	}
 	return len(text)
@@ -150,3 +150,10 @@ func (k *keywords) begins(s string) bool {
 	}
 	return false
 }
+
+// keyWord is what API and private come before.
+const keyWord = "key"
+
+// startsWith reports whether word begins with part, which may be all there is of it
+// yet.
+func startsWith(word, part string) bool { return strings.HasPrefix(word, part) }

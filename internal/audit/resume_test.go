@@ -120,15 +120,18 @@ func TestResumeRefuses(t *testing.T) {
 		do         func(tb testing.TB, cfg Config) error
 	}{
 		{"a segment is gone", faultSegment, func(tb testing.TB, cfg Config) error {
+			tb.Helper()
 			return os.Remove(second(tb, cfg))
 		}},
 		{"a segment is shorter", faultTorn, func(tb testing.TB, cfg Config) error {
+			tb.Helper()
 			return os.Truncate(second(tb, cfg), 100)
 		}},
 		{"the last segment is empty", faultTruncated, func(_ testing.TB, cfg Config) error {
 			return os.Truncate(filepath.Join(cfg.Dir, fileName), 0)
 		}},
 		{"the last record was changed", faultHash, func(tb testing.TB, cfg Config) error {
+			tb.Helper()
 			name := filepath.Join(cfg.Dir, fileName)
 			lines := readLines(tb, name)
 			last := len(lines) - 1
@@ -136,6 +139,7 @@ func TestResumeRefuses(t *testing.T) {
 			return os.WriteFile(name, []byte(join(lines)), 0o600)
 		}},
 		{"record 0 was changed", faultHash, func(tb testing.TB, cfg Config) error {
+			tb.Helper()
 			edit(tb, filepath.Join(cfg.Dir, sealedName(0)), `"random":"`, `"random":"f`)
 			return nil
 		}},

@@ -170,7 +170,7 @@ func (v value) pythonic(dst []byte, without string) []byte {
 			dst = v.list[i].pythonic(dst, "")
 		}
 		return append(dst, '}')
-	default:
-		return append(dst, v.text...)
+	case literal, number:
 	}
+	return append(dst, v.text...)
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -203,7 +204,7 @@ func ownSeals(dir string) ([]Saved, error) {
 	}
 	kept, err := keptSizes(filepath.Join(dir, keptDir))
 	for _, size := range kept {
-		err = errors.Join(err, add(filepath.Join(keptDir, fmt.Sprint(size))))
+		err = errors.Join(err, add(filepath.Join(keptDir, strconv.FormatUint(size, 10))))
 	}
 	return own, err
 }
@@ -261,7 +262,7 @@ func (l *Log) verify(ctx context.Context, o VerifyOptions) (rep Report, err erro
 		return rep, fmt.Errorf("verify audit log: %w", err)
 	}
 	o.Keys = []string{l.id.Key}
-	o.Checkpoints = append(own, Saved{"the log's own checkpoint", head.Note})
+	o.Checkpoints = slices.Concat(own, []Saved{{"the log's own checkpoint", head.Note}})
 	return verify(ctx, parts, o)
 }
 
@@ -279,7 +280,7 @@ func (l *Log) snapshot() ([]part, Checkpoint, error) {
 		} else {
 			end = x.segments[i+1].start
 		}
-		f, err := os.Open(filepath.Join(l.cfg.Dir, name))
+		f, err := os.Open(filepath.Join(l.cfg.Dir, name)) //nolint:gosec // G304: the folder is the operator's to name
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // what is missing shows in the chain, or at the checkpoint
 		}

@@ -21,7 +21,7 @@ func (s *postgresSource) Undo(ctx context.Context, im Images, o UndoOptions) (Un
 	defer cancel()
 	var one TableImpact
 	err := withConn(ctx, s.write, func(c *pgLink) error {
-		return c.transaction(ctx, "ISOLATION LEVEL READ COMMITTED, READ WRITE", func() (err error) {
+		return c.transaction(ctx, "ISOLATION LEVEL READ COMMITTED, READ WRITE", func() (err error) { //nolint:contextcheck // the connection holds it
 			if one, err = c.putBack(im.Tables[0]); err == nil && o.Preview {
 				err = errRollback
 			}
@@ -156,7 +156,7 @@ func (p pgPutBack) replace() error {
 	if _, err := p.own("SET CONSTRAINTS ALL IMMEDIATE"); err != nil { // now, not with the commit
 		return err
 	}
-	now, err := p.pgLink.written()
+	now, err := p.written()
 	if err != nil {
 		return err
 	}

@@ -53,7 +53,7 @@ CREATE TABLE wide (id int PRIMARY KEY, t text); INSERT INTO wide SELECT i, repea
 CREATE TABLE huge (id int PRIMARY KEY, t text); INSERT INTO huge VALUES (1, repeat('z', 3000000));`
 
 // pgTables are the tables of pgShop with few rows.
-var pgTablesOfShop = []string{ //nolint:gochecknoglobals // a table
+var pgTablesOfShop = []string{
 	"kinds", `app."座 ""位""."`, "people", "jobs", "watched", "keyless", "parted", "elder", "ruled", "fenced", "late",
 }
 
@@ -271,7 +271,7 @@ func TestPostgresNotKept(t *testing.T) {
 func TestUndoPostgresRandomWrites(t *testing.T) {
 	s, _ := openPostgres(t, pgShop)
 	for seed := range *randomRounds {
-		undoPostgresRandomly(t, s, rand.New(rand.NewPCG(uint64(seed), 8))) //nolint:gosec // a test's seed
+		undoPostgresRandomly(t, s, rand.New(rand.NewPCG(uint64(seed), 8)))
 	}
 }
 
@@ -291,8 +291,8 @@ func undoPostgresRandomly(t *testing.T, s *postgresSource, r *rand.Rand) {
 		}
 		images, texts, rows = append(images, kept.Images), append(texts, text), append(rows, pgRowsOf(t, s))
 	}
-	for i := len(images) - 1; i >= 0; i-- {
-		if _, err := s.Undo(t.Context(), images[i], UndoOptions{}); err != nil {
+	for i, image := range slices.Backward(images) {
+		if _, err := s.Undo(t.Context(), image, UndoOptions{}); err != nil {
 			t.Fatalf("undo of %s: %v", texts[i], err)
 		}
 		if diff := cmp.Diff(rows[i], pgRowsOf(t, s)); diff != "" {

@@ -18,7 +18,7 @@ const (
 	NotKeptUnread     WhyNotKept = "unread" // the rows could not be read
 	NotKeptUnstored   WhyNotKept = "unstored"
 
-	// Of PostgreSQL alone.
+	// NotKeptSeveral and what follows are of PostgreSQL alone.
 	NotKeptSeveral  WhyNotKept = "several"
 	NotKeptVerb     WhyNotKept = "verb"
 	NotKeptTable    WhyNotKept = "table"

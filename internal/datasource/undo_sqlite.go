@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/mattn/go-sqlite3"
 )
@@ -245,11 +246,8 @@ func (p *putBack) takeOut(i int) error {
 
 func (p *putBack) putIn(i int) error {
 	t := p.images.Tables[i]
-	query := "INSERT OR ABORT INTO " + quoted(t.Table) + " (" + p.tables[i].list() + ") VALUES (?"
-	for range t.Columns[1:] {
-		query += ", ?"
-	}
-	return p.each(query+")", t.Rows, func(r RowImage) []driver.Value {
+	query := "INSERT OR ABORT INTO " + quoted(t.Table) + " (" + p.tables[i].list() + ") VALUES (?" + strings.Repeat(", ?", len(t.Columns)-1) + ")"
+	return p.each(query, t.Rows, func(r RowImage) []driver.Value {
 		if r.Before == nil {
 			return nil
 		}

@@ -15,7 +15,7 @@ import (
 )
 
 // randomRounds is how many sequences of random writes are undone.
-var randomRounds = flag.Int("undo-rounds", 2, "how many sequences of random writes are undone") //nolint:gochecknoglobals // a flag
+var randomRounds = flag.Int("undo-rounds", 2, "how many sequences of random writes are undone")
 
 // shop has all kinds of tables that an undo has to do with.
 const shop = `
@@ -239,7 +239,7 @@ func TestNotKept(t *testing.T) {
 	} {
 		s := open(t, test.ddl)
 		kept, err := confirmKept(t, s, test.text)
-		if err != nil || kept.Why != test.want && !(kept.Why == NotKeptChance && strings.Contains(test.text, "random")) {
+		if err != nil || kept.Why != test.want && (kept.Why != NotKeptChance || !strings.Contains(test.text, "random")) {
 			t.Errorf("%s: %q, %v, want %q", test.text, kept.Why, err, test.want)
 		}
 		if kept.Why != "" && (len(kept.Images.Tables) > 0 || kept.Why.In("en") == "" || kept.Why.In("zh-Hans") == "") {
@@ -287,7 +287,7 @@ func randomWrite(r *rand.Rand) string {
 // writes in the opposite order goes back step by step.
 func TestUndoRandomWrites(t *testing.T) {
 	for seed := range *randomRounds {
-		r := rand.New(rand.NewPCG(uint64(seed), 3)) //nolint:gosec // a test's seed
+		r := rand.New(rand.NewPCG(uint64(seed), 3))
 		s := open(t, shop)
 		var images []Images
 		dumps := [][]string{dumpAll(t, s)}
@@ -306,8 +306,8 @@ func TestUndoRandomWrites(t *testing.T) {
 			}
 			images, dumps, texts = append(images, kept.Images), append(dumps, dumpAll(t, s)), append(texts, text)
 		}
-		for i := len(images) - 1; i >= 0; i-- {
-			if _, err := s.Undo(t.Context(), images[i], UndoOptions{}); err != nil {
+		for i, image := range slices.Backward(images) {
+			if _, err := s.Undo(t.Context(), image, UndoOptions{}); err != nil {
 				t.Fatalf("seed %d: undo of %s: %v", seed, texts[i], err)
 			}
 			if diff := cmp.Diff(dumps[i], dumpAll(t, s)); diff != "" {

@@ -1,8 +1,8 @@
 package store
 
 import (
-	"fmt"
 	"path/filepath"
+	"strconv"
 	"testing"
 )
 
@@ -24,11 +24,11 @@ func TestAuditCheckpoints(t *testing.T) {
 		}
 	}
 	for size := range uint64(keptCheckpoints + 20) {
-		save("a", size, fmt.Sprint(size))
+		save("a", size, strconv.FormatUint(size, 10))
 	}
 	save("a", keptCheckpoints+19, "another")
 	save("b", 7, "of b")
-	for origin, want := range map[string]string{"a": fmt.Sprint(keptCheckpoints + 19), "b": "of b"} {
+	for origin, want := range map[string]string{"a": strconv.Itoa(keptCheckpoints + 19), "b": "of b"} {
 		if note, err := db.AuditCheckpoint(t.Context(), origin); err != nil || string(note) != want {
 			t.Errorf("newest of %s: %q, %v; want %q", origin, note, err, want)
 		}

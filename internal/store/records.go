@@ -29,8 +29,8 @@ type Record struct {
 // halfHour is how fine records are counted, in microseconds.
 const halfHour = int64(30 * time.Minute / time.Microsecond)
 
-// HalfHour is the same for those who ask for counts.
-const HalfHour = 30 * time.Minute
+// CountedSpan is the same for those who ask for counts.
+const CountedSpan = 30 * time.Minute
 
 // altogether stands in place of a half hour for all time.
 const altogether = -1
@@ -74,7 +74,7 @@ func (a *adder) prepare(ctx context.Context, tx *sql.Tx) (err error) {
 		{&a.step, `INSERT INTO hook_executions (event_id, call_id, hook, phase, decision, took_us, fault, audit_seq, record_hash)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (event_id) DO UPDATE SET deliveries = deliveries + 1`},
 	} {
-		if *s.into, err = tx.PrepareContext(ctx, s.query); err != nil {
+		if *s.into, err = tx.PrepareContext(ctx, s.query); err != nil { //nolint:sqlclosecheck // close does
 			return err
 		}
 	}

@@ -68,7 +68,7 @@ func BenchmarkRecords(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Logf("%d records added in %v, %.0f a second, %d bytes each", total, filled, float64(total)/filled.Seconds(), info.Size()/int64(total)) //nolint:gosec // small
+	b.Logf("%d records added in %v, %.0f a second, %d bytes each", total, filled, float64(total)/filled.Seconds(), info.Size()/int64(total))
 	end := noon.Add(time.Duration(total) * 5 * time.Second)
 	for _, bb := range []struct {
 		name string

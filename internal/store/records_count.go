@@ -35,7 +35,7 @@ func (db *DB) CountRecords(ctx context.Context, q RecordQuery, day time.Time) (c
 	c = RecordCounts{
 		Decisions: map[string]int64{}, Tools: map[string]int64{}, Hooks: map[string]int64{}, Times: map[int64]map[string]int64{},
 	}
-	end := day.UTC().Truncate(HalfHour).Add(HalfHour)
+	end := day.UTC().Truncate(CountedSpan).Add(CountedSpan)
 	err = db.view(ctx, func(tx *sql.Tx) error {
 		rows, err := q.tally(ctx, tx, q.Since, q.Until)
 		if err != nil {
@@ -78,9 +78,9 @@ func (q RecordQuery) oneByOne() bool { return q.Session != "" || len(wordsOf(q.T
 
 // tally counts what q's words and session ask for, between two half hours.
 func (q RecordQuery) tally(ctx context.Context, tx *sql.Tx, since, until time.Time) ([]tally, error) {
-	since = since.Truncate(HalfHour)
-	if !until.Equal(until.Truncate(HalfHour)) {
-		until = until.Truncate(HalfHour).Add(HalfHour)
+	since = since.Truncate(CountedSpan)
+	if !until.Equal(until.Truncate(CountedSpan)) {
+		until = until.Truncate(CountedSpan).Add(CountedSpan)
 	}
 	if !q.oneByOne() {
 		w := where{tables: `record_counts`}

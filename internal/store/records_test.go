@@ -126,7 +126,7 @@ func TestCountRecords(t *testing.T) {
 		}
 	}
 	c, err := db.CountRecords(t.Context(), RecordQuery{Since: noon.Add(time.Hour)}, noon.Add(59*time.Minute))
-	want := fmt.Sprintf("map[%d:map[allow:1] %d:map[ask_user:1 confirmed:1 deny:1]]", noon.Unix(), noon.Add(HalfHour).Unix())
+	want := fmt.Sprintf("map[%d:map[allow:1] %d:map[ask_user:1 confirmed:1 deny:1]]", noon.Unix(), noon.Add(CountedSpan).Unix())
 	if err != nil || fmt.Sprint(c.Times) != want {
 		t.Errorf("the day's half hours: %v, %v", c.Times, err)
 	}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -26,18 +27,18 @@ func TestSessionsAreFound(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"": "ses_3 ses_2 ses_1 ", "leavers": "ses_1 ", "WHO": "ses_1 ", "工": "ses_2 ", "会话": "ses_2 ", "100%": "ses_3 ", "0%0": "",
-		"a_b": "ses_3 ", "a.b": "", "hidden": "", `\`: "", "'": "",
+		"": "ses_3 ses_2 ses_1", "leavers": "ses_1", "WHO": "ses_1", "工": "ses_2", "会话": "ses_2", "100%": "ses_3", "0%0": "",
+		"a_b": "ses_3", "a.b": "", "hidden": "", `\`: "", "'": "",
 	} {
 		list, err := db.Sessions(t.Context(), "ann", text, 10)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := ""
+		var ids []string
 		for _, s := range list {
-			got += s.ID + " "
+			ids = append(ids, s.ID)
 		}
-		if got != want {
+		if got := strings.Join(ids, " "); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}

@@ -62,7 +62,7 @@ func (db *DB) sealJSON(v json.RawMessage) (json.RawMessage, error) {
 func (db *DB) openJSON(v json.RawMessage) (json.RawMessage, error) {
 	var sealed string
 	if len(v) == 0 || v[0] != '"' || json.Unmarshal(v, &sealed) != nil {
-		return v, nil
+		return v, nil //nolint:nilerr // it is not sealed
 	}
 	plain, err := db.vault.openText(sealed)
 	if plain == sealed {

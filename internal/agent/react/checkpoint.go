@@ -20,6 +20,8 @@ type pausedCall struct {
 
 // registerPaused tells Eino under which name a pausedCall is stored: one that it
 // does not know can't be kept.
+//
+//nolint:gochecknoglobals // Eino's register is one for the process, and takes a name once
 var registerPaused = sync.OnceFunc(func() { schema.RegisterName[*pausedCall]("datamind_paused_call") })
 
 // checkpointFormat is raised whenever a program can't go on from what an earlier

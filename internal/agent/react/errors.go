@@ -126,8 +126,7 @@ func (r *turn) publicError(err error) *agent.Error {
 	if errors.Is(err, errManyCalls) {
 		return agent.Wrap(agent.CodeModel, cause(err), fmt.Sprintf(r.say(msgManyCalls), maxCalls))
 	}
-	var answer serverError
-	if errors.As(err, &answer) {
+	if answer, ok := errors.AsType[serverError](err); ok {
 		return agent.Wrap(agent.CodeModel, cause(err), r.sayStatus(answer))
 	}
 	m := msgModel

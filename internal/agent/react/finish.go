@@ -2,31 +2,31 @@ package react
 
 import "strings"
 
-// A finishedBadly ends an answer whose finish reason says that it is none: what
+// A finishError ends an answer whose finish reason says that it is none: what
 // came of it is shown, and no call of it runs.
-type finishedBadly string
+type finishError string
 
 // Error implements [error].
-func (e finishedBadly) Error() string { return "the model's answer ended with the reason " + string(e) }
+func (e finishError) Error() string { return "the model's answer ended with the reason " + string(e) }
 
 // HTTPStatus implements [serverError].
-func (finishedBadly) HTTPStatus() int { return 0 }
+func (finishError) HTTPStatus() int { return 0 }
 
 // Reason implements [serverError].
-func (e finishedBadly) Reason() string {
+func (e finishError) Reason() string {
 	if e == "error" {
 		return ""
 	}
 	return "filtered"
 }
 
-// finishError returns an error for a finish reason that is one. All others are
+// endError returns an error for a finish reason that is one. All others are
 // no more than a hint: some servers say "stop" in every chunk, and most say
 // anything at all behind tool calls.
-func finishError(reason string) error {
+func endError(reason string) error {
 	switch r := strings.ToLower(reason); r {
 	case "content_filter", "safety", "sensitive", "refusal", "prohibited_content", "blocklist", "error":
-		return finishedBadly(r)
+		return finishError(r)
 	}
 	return nil
 }

@@ -126,7 +126,7 @@ func (g guarded) receive(ctx context.Context, c *ModelCarrier, opts []model.Opti
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return finishError(c.Answer.ResponseMeta.FinishReason)
+	return endError(c.Answer.ResponseMeta.FinishReason)
 }
 
 // verdictError returns what ends the turn after a phase of the model, if

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,7 +50,7 @@ func (p *paused) say(t *testing.T, tn agent.Turn) agent.Result {
 	tn.ID = fmt.Sprintf("trn_%d", p.turns)
 	tn.Session, tn.Lang = agent.Session{ID: "ses_1", User: "local", Source: "demo"}, "en"
 	tn.History = p.messages
-	p.messages = append(p.messages[:len(p.messages):len(p.messages)], agent.Message{Role: agent.RoleUser, Text: tn.Text})
+	p.messages = append(slices.Clip(p.messages), agent.Message{Role: agent.RoleUser, Text: tn.Text})
 	p.bench.log = nil
 	res := p.mustRun(t, tn)
 	for i := range p.messages {
@@ -95,14 +96,14 @@ func (p *paused) asked(t *testing.T) []string {
 	rs := p.server.Requests()
 	var out []string
 	for _, m := range rs[len(rs)-1].Messages[1:] {
-		line := strings.TrimSpace(m.Role + " " + m.Content)
+		words := []string{strings.TrimSpace(m.Role + " " + m.Content)}
 		if m.Role == "tool" {
-			line = m.Role + " " + m.ToolCallID + " " + status(t, m.Content)
+			words = []string{m.Role, m.ToolCallID, status(t, m.Content)}
 		}
 		for _, c := range m.ToolCalls {
-			line += " " + c.ID
+			words = append(words, c.ID)
 		}
-		out = append(out, line)
+		out = append(out, strings.Join(words, " "))
 	}
 	return out
 }

@@ -8,18 +8,20 @@ import (
 // callMarks begin a tool call in the languages of models' templates. A server
 // that knows the model's language makes a call of it; one that does not hands it
 // on as text.
-var callMarks = []string{
-	"<tool_call>", "<|tool_call", "<tool_call|", "<function=", "<function_call>", "<function_calls>", "<invoke name=", "<tool_use>",
-	"<minimax:tool_call>", "<|python_tag|>", "<|tool_calls_section_begin|>", "[TOOL_CALLS]", "[TOOL_REQUEST]",
-	"<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<｜DSML｜", "<|DSML|", "✿FUNCTION✿", "<|channel|>commentary to=functions.",
-	"```tool_code", "```tool_call",
+func callMarks() []string {
+	return []string{
+		"<tool_call>", "<|tool_call", "<tool_call|", "<function=", "<function_call>", "<function_calls>", "<invoke name=", "<tool_use>",
+		"<minimax:tool_call>", "<|python_tag|>", "<|tool_calls_section_begin|>", "[TOOL_CALLS]", "[TOOL_REQUEST]",
+		"<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<｜DSML｜", "<|DSML|", "✿FUNCTION✿", "<|channel|>commentary to=functions.",
+		"```tool_code", "```tool_call",
+	}
 }
 
 // writtenCall reports whether text holds a tool call that a model wrote instead
 // of making it. It is never made for it: nobody could tell it from one that the
 // model quotes.
 func writtenCall(text string) bool {
-	for _, mark := range callMarks {
+	for _, mark := range callMarks() {
 		if strings.Contains(text, mark) {
 			return true
 		}

@@ -136,6 +136,7 @@ func rewrites() []Case {
 		{
 			Name: "delete the file", Chain: missing, Folder: missing + " " + truncated, Saved: missing + " " + truncated, Exit: audit.ExitMissing,
 			also: func(tb testing.TB, s Scene, _ string) {
+				tb.Helper()
 				if err := os.Remove(s.File()); err != nil {
 					tb.Fatal(err)
 				}
@@ -168,6 +169,7 @@ func rewritten(l []string) string {
 }
 
 func sealStolen(tb testing.TB, s Scene, content string) {
+	tb.Helper()
 	write(tb, filepath.Join(s.Dir(), "checkpoint"), seal(tb, s.stolen(tb), content))
 }
 
@@ -236,18 +238,21 @@ func seals() []Case {
 		{
 			Name: "checkpoint of another key", Folder: "checkpoint.signature", Exit: audit.ExitTampered,
 			also: func(tb testing.TB, s Scene, content string) {
+				tb.Helper()
 				write(tb, filepath.Join(s.Dir(), "checkpoint"), seal(tb, s.foreign(tb), content))
 			},
 		},
 		{
 			Name: "checkpoint that is none", Folder: "checkpoint.signature", Exit: audit.ExitTampered,
 			also: func(tb testing.TB, s Scene, _ string) {
+				tb.Helper()
 				write(tb, filepath.Join(s.Dir(), "checkpoint"), []byte("20 records, honestly\n"))
 			},
 		},
 		{
 			Name: "two roots signed for one size", Folder: "checkpoint.fork checkpoint.root", Exit: audit.ExitTampered, Opens: true,
 			also: func(tb testing.TB, s Scene, content string) {
+				tb.Helper()
 				kept := filepath.Join(s.Dir(), "checkpoints")
 				if err := os.Mkdir(kept, 0o700); err != nil {
 					tb.Fatal(err)
@@ -258,6 +263,7 @@ func seals() []Case {
 		{
 			Name: "checkpoint emptied by a loss of power", Exit: audit.ExitSound, Opens: true,
 			also: func(tb testing.TB, s Scene, _ string) {
+				tb.Helper()
 				write(tb, filepath.Join(s.Dir(), "checkpoint"), make([]byte, 200))
 			},
 		},

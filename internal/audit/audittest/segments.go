@@ -19,6 +19,7 @@ import (
 func Segments() []Case {
 	at := func(f func(dir string, sealed []string) error) func(testing.TB, Scene, string) {
 		return func(tb testing.TB, s Scene, _ string) {
+			tb.Helper()
 			sealed, err := filepath.Glob(filepath.Join(s.Dir(), "audit-*.jsonl"))
 			if err != nil || len(sealed) < 3 {
 				tb.Fatalf("segments %v, %v", sealed, err)
@@ -56,6 +57,7 @@ func Segments() []Case {
 		{
 			Name: "crash between rename and create", Exit: audit.ExitSound, Opens: true,
 			also: func(tb testing.TB, s Scene, content string) {
+				tb.Helper()
 				var first struct{ Seq uint64 }
 				if err := json.NewDecoder(strings.NewReader(content)).Decode(&first); err != nil {
 					tb.Fatal(err)

@@ -56,14 +56,14 @@ const (
 	maxAnswer      = 16 << 10
 )
 
-// A Refused is the answer of a witness that does not cosign.
-type Refused struct {
+// A RefusedError is the answer of a witness that does not cosign.
+type RefusedError struct {
 	Status int
 	Text   string // of the witness, shortened
 }
 
 // Error says what the witness said.
-func (r *Refused) Error() string {
+func (r *RefusedError) Error() string {
 	return fmt.Sprintf("the witness answered %d: %s", r.Status, r.Text)
 }
 
@@ -89,7 +89,7 @@ type Log interface {
 func (c *Client) Submit(ctx context.Context, l Log, cp audit.Checkpoint, known uint64) ([]byte, error) {
 	known = min(known, cp.Size) // if it has seen more, let it say so
 	signed, err := c.bring(ctx, l, cp, &known)
-	var no *Refused
+	var no *RefusedError
 	if !errors.As(err, &no) || no.Status != http.StatusForbidden {
 		return signed, err
 	}
@@ -128,8 +128,7 @@ func (c *Client) bring(ctx context.Context, l Log, cp audit.Checkpoint, known *u
 		}
 		var lines []byte
 		lines, err = c.add(ctx, req)
-		var other *outdated
-		if errors.As(err, &other) {
+		if other, ok := errors.AsType[*outdated](err); ok {
 			*known = other.size
 			continue
 		}
@@ -173,7 +172,7 @@ func (c *Client) add(ctx context.Context, req Request) (lines []byte, err error)
 		return nil, &outdated{size}
 	default:
 		text := strings.ToValidUTF8(strings.TrimSpace(string(answer)), "?")
-		return nil, &Refused{Status: res.StatusCode, Text: text[:min(len(text), 200)]}
+		return nil, &RefusedError{Status: res.StatusCode, Text: text[:min(len(text), 200)]}
 	}
 }
 

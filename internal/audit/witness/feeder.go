@@ -161,7 +161,7 @@ func (f *Feeder) failed(ctx context.Context, before State, err error) {
 	if ctx.Err() != nil {
 		return
 	}
-	var no *Refused
+	var no *RefusedError
 	switch {
 	case errors.Is(err, ErrCut) || errors.As(err, &no) && no.Status != http.StatusTooManyRequests && no.Status < http.StatusInternalServerError:
 		f.log.ErrorContext(ctx, "the witness does not cosign the audit log", slog.Any("err", err))

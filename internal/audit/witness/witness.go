@@ -201,15 +201,15 @@ func (w *Witness) grown(m memory, req Request, c audit.Checkpoint) error {
 	return nil
 }
 
-// signatures begin behind the blank line of a note.
-var blank = []byte("\n\n")
+// Behind the blank line of a note its signatures begin.
+const blank = "\n\n"
 
 // textOf returns what is signed of a note.
 func textOf(signed []byte) string {
-	return string(signed[:bytes.LastIndex(signed, blank)+1])
+	return string(signed[:bytes.LastIndex(signed, []byte(blank))+1])
 }
 
 // signaturesOf returns the signature lines of a note.
 func signaturesOf(signed []byte) []byte {
-	return signed[bytes.LastIndex(signed, blank)+len(blank):]
+	return signed[bytes.LastIndex(signed, []byte(blank))+len(blank):]
 }

@@ -250,7 +250,7 @@ func TestSubmit(t *testing.T) {
 		t.Errorf("a log whose end was cut off: %v", err)
 	}
 	other := newGrove(t, 200)
-	var no *Refused
+	var no *RefusedError
 	if _, err := client.Submit(t.Context(), other, other.Checkpoint(), 0); !errors.As(err, &no) || no.Status != http.StatusForbidden {
 		t.Errorf("another key: %v", err)
 	}
@@ -268,7 +268,7 @@ func TestOldKey(t *testing.T) {
 	}
 	g.grow(5, "b")
 	g.key = old
-	var no *Refused
+	var no *RefusedError
 	if _, err := client.Submit(t.Context(), g, g.Checkpoint(), 11); !errors.As(err, &no) || no.Status != http.StatusForbidden {
 		t.Errorf("got %v", err)
 	}
@@ -279,14 +279,14 @@ func TestBadWitness(t *testing.T) {
 	g := newGrove(t, 10)
 	good := openWitness(t, t.TempDir(), g.key.vkey)
 	for name, h := range map[string]http.HandlerFunc{
-		"nothing": func(w http.ResponseWriter, _ *http.Request) {},
+		"nothing": func(http.ResponseWriter, *http.Request) {},
 		"page":    func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>hello</html>\n") },
 		"long": func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = w.Write(bytes.Repeat([]byte("— a AAAAAAAA\n"), 10_000))
 		},
 		"no size": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", sizeType)
-			w.WriteHeader(409)
+			w.WriteHeader(http.StatusConflict)
 		},
 		"redirect": func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://elsewhere.test/", http.StatusFound)

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"example.com/datamind/internal/agent/react/models/openaitest"
@@ -55,7 +56,7 @@ func TestClaudeTroubles(t *testing.T) {
 			}
 			status, fromServer := errors.AsType[*StatusError](err)
 			switch {
-			case c.err != nil && (err == nil || c.err != errAny && !errors.Is(err, c.err)):
+			case c.err != nil && (err == nil || !errors.Is(c.err, errAny) && !errors.Is(err, c.err)):
 				t.Errorf("error %v, want %v", err, c.err)
 			case c.err == nil && c.asked == len(c.steps) && c.status == 0 && c.reason == "" && err != nil:
 				t.Error(err)
@@ -107,15 +108,15 @@ func TestClaudeWhole(t *testing.T) {
 	if err != nil || textOf(got) != "I look." {
 		t.Fatalf("%q, %v", textOf(got), err)
 	}
-	name, args := "", ""
+	var name, args strings.Builder
 	for _, m := range got {
 		for _, c := range m.ToolCalls {
-			name += c.Function.Name
-			args += c.Function.Arguments
+			name.WriteString(c.Function.Name)
+			args.WriteString(c.Function.Arguments)
 		}
 	}
-	if name != "db_query_sql" || args != `{"sql":"SELECT 1"}` {
-		t.Errorf("the call %s %s", name, args)
+	if name.String() != "db_query_sql" || args.String() != `{"sql":"SELECT 1"}` {
+		t.Errorf("the call %s %s", name.String(), args.String())
 	}
 	end := got[len(got)-1]
 	if end.ResponseMeta.FinishReason != "tool_calls" || end.ResponseMeta.Usage.TotalTokens != 18 || end.Extra[blocksKey] == nil {

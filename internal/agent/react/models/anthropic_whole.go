@@ -15,7 +15,7 @@ func asEvents(data []byte) ([][]byte, error) {
 		Usage   json.RawMessage   `json:"usage"`
 	}
 	if json.Unmarshal(data, &m) != nil || m.Type != "message" {
-		return [][]byte{data}, nil // if it is no JSON, whoever reads it says so
+		return [][]byte{data}, nil //nolint:nilerr // if it is no JSON, whoever reads it says so
 	}
 	usage := m.Usage
 	if len(usage) == 0 {

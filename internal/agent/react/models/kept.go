@@ -21,8 +21,10 @@ const fromKey = "from"
 // calls that came with them: DeepSeek, Kimi and GLM their reasoning_content, vLLM
 // and Groq their reasoning, OpenRouter reasoning_details, Gemini extra_content,
 // gateways thinking_blocks and provider_specific_fields.
-var keptNames = []string{
-	"reasoning_content", "reasoning", "reasoning_details", "extra_content", "thinking_blocks", "provider_specific_fields",
+func keptNames() [6]string {
+	return [...]string{
+		"reasoning_content", "reasoning", "reasoning_details", "extra_content", "thinking_blocks", "provider_specific_fields",
+	}
 }
 
 // kept is what comes with an answer and is to go back with it, unchanged. It is
@@ -36,7 +38,7 @@ type kept struct {
 
 // add joins the members of a delta with what came before.
 func (k *kept) add(delta map[string]json.RawMessage) error {
-	for _, name := range keptNames {
+	for _, name := range keptNames() {
 		raw := bytes.TrimSpace(delta[name])
 		if len(raw) == 0 || string(raw) == "null" {
 			continue

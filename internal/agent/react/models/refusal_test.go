@@ -202,6 +202,7 @@ func TestLessons(t *testing.T) {
 // TestRetryAfter holds that a server says when to come again, in any of three
 // ways, and that nobody waits for one that says far too late.
 func TestRetryAfter(t *testing.T) {
+	t.Parallel()
 	in := func(d time.Duration) string { return time.Now().Add(d).UTC().Format(http.TimeFormat) }
 	for _, c := range []struct {
 		name, header, value string

@@ -35,7 +35,7 @@ const (
 // say it in the same way, so it goes by their words.
 func (e *StatusError) Reason() string {
 	text := strings.ToLower(e.Text)
-	for _, w := range wordings {
+	for _, w := range wordings() {
 		if strings.Contains(text, w.text) {
 			return w.reason
 		}
@@ -43,37 +43,40 @@ func (e *StatusError) Reason() string {
 	return ""
 }
 
-var wordings = []struct{ text, reason string }{
-	{"context_length_exceeded", TooLong},              // OpenAI, Azure: the code
-	{"maximum context length", TooLong},               // OpenAI, DeepSeek, vLLM
-	{"longer than the maximum model length", TooLong}, // vLLM, later
-	{"exceeds the available context size", TooLong},   // llama.cpp
-	{"exceed_context_size", TooLong},                  // llama.cpp: the type
-	{"context size has been exceeded", TooLong},       // llama.cpp, in the middle of an answer
-	{"exceeds context length", TooLong},               // Ollama
-	{"exceeds the context length", TooLong},           // Ollama, LM Studio
-	{"exceeds the context window", TooLong},           // OpenAI
-	{"exceed context limit", TooLong},                 // Anthropic
-	{"prompt is too long", TooLong},                   // Anthropic
-	{"prompt too long", TooLong},                      // Ollama
-	{"input is too long", TooLong},                    // Bedrock
-	{"input token count", TooLong},                    // Gemini
-	{"range of input length", TooLong},                // Qwen
-	{"reduce the length of the messages", TooLong},    // OpenAI, Groq
-	{"request_too_large", TooLong},                    // Anthropic
-	{"content_filter", Filtered},                      // OpenAI, Azure
-	{"content management policy", Filtered},           // Azure
-	{"responsibleaipolicyviolation", Filtered},        // Azure
-	{"content_policy_violation", Filtered},            // OpenAI
-	{"content exists risk", Filtered},                 // DeepSeek
-	{"data_inspection_failed", Filtered},              // Qwen
-	{"datainspectionfailed", Filtered},                // Qwen
-	{"inappropriate content", Filtered},               // Qwen
-	{"prohibited_content", Filtered},                  // Gemini
-	{"insufficient_quota", NoQuota},                   // OpenAI
-	{"insufficient balance", NoQuota},                 // DeepSeek
-	{"credit balance is too low", NoQuota},            // Anthropic
-	{"arrearage", NoQuota},                            // Qwen
+// wordings are what servers say, and what they mean by it.
+func wordings() []struct{ text, reason string } {
+	return []struct{ text, reason string }{
+		{"context_length_exceeded", TooLong},              // OpenAI, Azure: the code
+		{"maximum context length", TooLong},               // OpenAI, DeepSeek, vLLM
+		{"longer than the maximum model length", TooLong}, // vLLM, later
+		{"exceeds the available context size", TooLong},   // llama.cpp
+		{"exceed_context_size", TooLong},                  // llama.cpp: the type
+		{"context size has been exceeded", TooLong},       // llama.cpp, in the middle of an answer
+		{"exceeds context length", TooLong},               // Ollama
+		{"exceeds the context length", TooLong},           // Ollama, LM Studio
+		{"exceeds the context window", TooLong},           // OpenAI
+		{"exceed context limit", TooLong},                 // Anthropic
+		{"prompt is too long", TooLong},                   // Anthropic
+		{"prompt too long", TooLong},                      // Ollama
+		{"input is too long", TooLong},                    // Bedrock
+		{"input token count", TooLong},                    // Gemini
+		{"range of input length", TooLong},                // Qwen
+		{"reduce the length of the messages", TooLong},    // OpenAI, Groq
+		{"request_too_large", TooLong},                    // Anthropic
+		{"content_filter", Filtered},                      // OpenAI, Azure
+		{"content management policy", Filtered},           // Azure
+		{"responsibleaipolicyviolation", Filtered},        // Azure
+		{"content_policy_violation", Filtered},            // OpenAI
+		{"content exists risk", Filtered},                 // DeepSeek
+		{"data_inspection_failed", Filtered},              // Qwen
+		{"datainspectionfailed", Filtered},                // Qwen
+		{"inappropriate content", Filtered},               // Qwen
+		{"prohibited_content", Filtered},                  // Gemini
+		{"insufficient_quota", NoQuota},                   // OpenAI
+		{"insufficient balance", NoQuota},                 // DeepSeek
+		{"credit balance is too low", NoQuota},            // Anthropic
+		{"arrearage", NoQuota},                            // Qwen
+	}
 }
 
 // inStreamError returns the error that the data of an event is, or nil for one
@@ -92,7 +95,7 @@ func inStreamError(data []byte) error {
 		Detail  json.RawMessage `json:"detail"`
 	}
 	if json.Unmarshal(data, &c) != nil {
-		return nil
+		return nil //nolint:nilerr // what is no JSON is no error that a server sends
 	}
 	text := strings.ToValidUTF8(string(data[:min(len(data), maxErrorBody)]), "")
 	switch {

@@ -2,6 +2,7 @@ package openaitest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 )
@@ -81,7 +82,7 @@ func claudeHistory(r Request) error {
 		return err
 	}
 	if r.Header.Get("X-Api-Key") == "" || r.Header.Get("Anthropic-Version") == "" || in.MaxTokens < 1 || !in.Stream || in.System == nil {
-		return fmt.Errorf("no key, version, max_tokens, stream or system")
+		return errors.New("no key, version, max_tokens, stream or system")
 	}
 	open, seen := map[string]bool{}, map[string]bool{}
 	for i, m := range in.Messages {

@@ -2,6 +2,7 @@ package openaitest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -34,7 +35,7 @@ func Dialects() []Dialect {
 
 func bearer(r Request) error {
 	if !strings.HasPrefix(r.Header.Get("Authorization"), "Bearer ") {
-		return fmt.Errorf("no key")
+		return errors.New("no key")
 	}
 	return nil
 }
@@ -48,7 +49,7 @@ func azure(text string, calls ...Call) Step {
 
 func azureKey(r Request) error {
 	if r.Header.Get("Api-Key") == "" || r.Header.Get("Authorization") != "" || r.Query.Get("api-version") == "" {
-		return fmt.Errorf("access denied due to invalid subscription key")
+		return errors.New("access denied due to invalid subscription key")
 	}
 	return nil
 }
@@ -145,7 +146,7 @@ func qwen(text string, calls ...Call) Step {
 
 func noStreamOptionsTwice(r Request) error {
 	if strings.Count(string(r.Body), `"stream_options"`) > 1 {
-		return fmt.Errorf("stream_options twice")
+		return errors.New("stream_options twice")
 	}
 	return nil
 }
@@ -215,7 +216,7 @@ func llamaCPP(text string, calls ...Call) Step {
 
 func noStreamOptions(r Request) error {
 	if strings.Contains(string(r.Body), `"stream_options"`) {
-		return fmt.Errorf("unrecognized request argument: stream_options")
+		return errors.New("unrecognized request argument: stream_options")
 	}
 	return nil
 }

@@ -326,7 +326,7 @@ func (s Step) stream(w http.ResponseWriter, req *http.Request) {
 		if !s.wait(req.Context()) {
 			return
 		}
-		if _, err := io.WriteString(w, s.event(c)); err != nil {
+		if _, err := io.WriteString(w, s.event(c)); err != nil { //nolint:gosec // G705: the test's own script
 			return
 		}
 		flush()
