@@ -160,7 +160,13 @@ func lockDir(dir string) (unlock func() error, err error) {
 	if err := flock(d, syscall.LOCK_EX); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
-	return d.Close, nil
+	return func() error { return unlockFile(d) }, nil
+}
+
+// unlockFile gives up the lock on f and closes it. Closing alone would leave the lock
+// with a child that was forked a moment ago and has not begun its own program yet.
+func unlockFile(f *os.File) error {
+	return errors.Join(flock(f, syscall.LOCK_UN), f.Close())
 }
 
 // flock tries again where a signal came between.

@@ -3,6 +3,7 @@ package audit
 import (
 	"fmt"
 	"io"
+	"os"
 )
 
 // Hold keeps the log in dir from being opened by another process until the
@@ -13,5 +14,10 @@ func Hold(dir string) (io.Closer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("hold audit log: %w", err)
 	}
-	return f, nil
+	return held{f}, nil
 }
+
+// held is a lock that closing gives up.
+type held struct{ f *os.File }
+
+func (h held) Close() error { return unlockFile(h.f) }

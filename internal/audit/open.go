@@ -109,7 +109,7 @@ func (l *Log) release() error {
 	if l.file != nil {
 		errs = append(errs, l.file.Close())
 	}
-	return errors.Join(append(errs, l.lock.Close())...)
+	return errors.Join(append(errs, unlockFile(l.lock))...)
 }
 
 // syncDerived makes durable what the next start works with.

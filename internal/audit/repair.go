@@ -50,7 +50,7 @@ func cutTail(ctx context.Context, dir, profile string) (_ Repair, err error) {
 	if err != nil {
 		return Repair{}, err
 	}
-	defer func() { err = errors.Join(err, held.Close()) }()
+	defer func() { err = errors.Join(err, unlockFile(held)) }()
 	files, parts, own, err := openFolder(dir)
 	if err != nil {
 		return Repair{}, err

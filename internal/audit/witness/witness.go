@@ -92,7 +92,12 @@ func (w *Witness) load() (err error) {
 func (w *Witness) Key() string { return w.vkey }
 
 // Close lets the next process be the witness.
-func (w *Witness) Close() error { return w.lock.Close() }
+//
+// A child that was forked a moment ago may have the file, too, so closing it would
+// not be enough.
+func (w *Witness) Close() error {
+	return errors.Join(syscall.Flock(int(w.lock.Fd()), syscall.LOCK_UN), w.lock.Close())
+}
 
 // ServeHTTP implements [http.Handler].
 func (w *Witness) ServeHTTP(rw http.ResponseWriter, r *http.Request) { w.mux.ServeHTTP(rw, r) }
